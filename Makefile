@@ -1,0 +1,33 @@
+# `make dev` and `make test` need Python >= 3.11 and make; everything else is installed from the lock.
+.DELETE_ON_ERROR:
+.PHONY: install dev test check fmt clean
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+install: $(STAMP)
+	@:
+
+$(STAMP): pyproject.toml uv.lock deploy/local/install.sh
+	@sh deploy/local/install.sh
+	@touch $@
+
+dev: $(STAMP)
+	$(BIN)/chancela dev $(ARGS)
+
+test: $(STAMP)
+	$(BIN)/pytest $(ARGS)
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/python -m contracts --check
+	$(BIN)/lint-imports
+
+fmt: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# the data of `make dev` stays: `chancela dev --fresh` resets it
+clean:
+	rm -rf .venv .tools .pytest_cache .ruff_cache .hypothesis .import_linter_cache
