@@ -1,0 +1,199 @@
+"""The bus as a service sees it: handlers in, effects out; NATS and lanes stay behind this door."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from uuid import UUID
+
+import nats.errors
+
+from contracts import topology
+from shared import log, metrics, trace
+from shared.bus import outbox
+from shared.bus.connection import Connection
+from shared.bus.effects import (
+    NOTHING,
+    CancelJobs,
+    Effects,
+    Handlers,
+    Heard,
+    Job,
+    Quick,
+    Reject,
+    Retry,
+    Slow,
+    StartJob,
+    Timer,
+    each,
+    no_facts,
+)
+from shared.bus.handling import Handling, perform
+from shared.bus.inbox import Inbox
+from shared.bus.jobs import Jobs
+from shared.bus.pull import Pull, delivered
+from shared.config import BusConfig
+from shared.db import TRANSIENT, Database, Tx
+
+__all__ = [
+    "NOTHING",
+    "Bus",
+    "CancelJobs",
+    "Effects",
+    "Handlers",
+    "Heard",
+    "Job",
+    "Quick",
+    "Reject",
+    "Retry",
+    "Slow",
+    "StartJob",
+    "Timer",
+    "Unit",
+    "each",
+    "no_facts",
+]
+
+_log = log.get(__name__)
+
+WORK_DRAIN_SECONDS = 8.0
+
+
+class Unit:
+    """One transaction of an HTTP edge: read, decide, then `perform` the effects."""
+
+    def __init__(self, tx: Tx, tenant: UUID, cause: UUID, now: datetime) -> None:
+        self.tx = tx
+        self.now = now
+        self._tenant = tenant
+        self._cause = cause
+        self._said: list[outbox.Said] = []
+
+    async def perform(self, effects: Effects) -> None:
+        offset = len(self._said)
+        said = await perform(self.tx, effects, tenant=self._tenant, cause=self._cause, traceparent=trace.current())
+        self._said += [one._replace(step=str(offset + index)) for index, one in enumerate(said)]
+
+    async def said(self) -> list[outbox.Row]:
+        return await outbox.append(self.tx, self._said)
+
+
+class Bus:
+    """A service's side of the bus: pulls, inbox, jobs and outbox of one process."""
+
+    def __init__(self, service: str, config: BusConfig, db: Database, handlers: Handlers) -> None:
+        self._service = service
+        self._db = db
+        self._poll_seconds = config.poll_seconds
+        self._connection = Connection(config.nats_url, config.nats_seed, service, config.nats_ca_file)
+        handling = Handling(service, handlers)
+        self._inbox = Inbox(db, handling, config.digest_key.encode(), config.parked_after_attempts)
+        self._publisher = outbox.Publisher(db, self._connection)
+        self._jobs = Jobs(
+            db,
+            handling,
+            self._publisher,
+            lease_seconds=config.lease_seconds,
+            concurrency=config.slow_concurrency,
+            parked_after=config.parked_after_attempts,
+        )
+        self._pulls = [Pull(self._connection, s, d) for s, d, _ in topology.consumers() if d == service]
+        self._streams = [s for s, d, _ in topology.consumers() if d == service]
+        self._stopping = asyncio.Event()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection.is_connected
+
+    @asynccontextmanager
+    async def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> AsyncIterator[Unit]:
+        """A transaction whose messages are published when it has committed. `db` defaults to the bus role's."""
+        async with (db or self._db).transaction(tenant) as tx:
+            unit = Unit(tx, tenant, cause, await tx.now())
+            yield unit
+            rows = await unit.said()
+        self._publisher.committed(rows)
+        self._jobs.wake()
+
+    async def run(self) -> None:
+        """Everything that must go on while the process lives; a fault of any part ends it."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._publisher_when_open())
+            group.create_task(self._jobs.run(self._poll_seconds))
+            group.create_task(self._drain_waiting())
+
+    async def _publisher_when_open(self) -> None:
+        await self._connection.open()
+        self._connection.on_reconnect = self._reconnected
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._publisher.run())
+            group.create_task(self._watch())
+            for stream, pull in zip(self._streams, self._pulls, strict=True):
+                group.create_task(self._hear(stream, pull))
+
+    async def _watch(self) -> None:
+        await self._connection.fatal
+
+    async def _reconnected(self) -> None:
+        for pull in self._pulls:
+            pull.forget()
+        try:
+            await self._publisher.resend_recent()
+        except TRANSIENT as error:
+            _log.warning("the last minute could not be marked for resending", error=repr(error))
+
+    async def _hear(self, stream: str, pull: Pull) -> None:
+        while not self._stopping.is_set():
+            messages = await pull.next_batch()
+            with metrics.HANDLING.labels(stream).time():
+                lanes = await self._take(delivered(messages))
+            try:
+                for message in messages:
+                    await message.ack()
+            except nats.errors.Error as error:
+                _log.warning("acknowledging stopped; redeliveries will be swallowed", error=repr(error))
+            for lane in lanes:
+                self._publisher.committed(await self._drain(lane))
+
+    async def _take(self, batch: Sequence[object]) -> list[str]:
+        """Keep the batch until Postgres takes it: it is in memory and nobody else's."""
+        while True:
+            try:
+                rows, lanes = await self._inbox.take(batch)  # pyright: ignore[reportArgumentType] - Delivered, by construction
+            except TRANSIENT as error:
+                _log.warning("the inbox is waiting for Postgres", error=repr(error))
+                await asyncio.sleep(0.5)
+                continue
+            self._publisher.committed(rows)
+            self._jobs.wake()
+            return lanes
+
+    async def _drain(self, lane: str) -> list[outbox.Row]:
+        try:
+            rows = await self._inbox.drain(lane)
+        except TRANSIENT as error:
+            _log.warning("a lane is left to the next round", lane=lane, error=repr(error))
+            return []
+        self._jobs.wake()
+        return rows
+
+    async def _drain_waiting(self) -> None:
+        while True:
+            await asyncio.sleep(self._poll_seconds)
+            try:
+                lanes = await self._inbox.waiting()
+            except TRANSIENT as error:
+                _log.warning("waiting lanes cannot be read", error=repr(error))
+                continue
+            for lane in lanes:
+                self._publisher.committed(await self._drain(lane))
+
+    async def stop(self) -> None:
+        """Graceful: stop pulling, let work end, publish what is committed, close."""
+        self._stopping.set()
+        await self._jobs.drain(WORK_DRAIN_SECONDS)
+        try:
+            await self._publisher.flush()
+        except TRANSIENT as error:
+            _log.warning("left to the sweeper of the next start", error=repr(error))
+        await self._connection.close()

@@ -1,0 +1,13 @@
+"""The only place that reads this machine's clock. Decisions use the database's clock; this one is for logs and leases."""
+
+import time
+from datetime import UTC, datetime
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never goes back."""
+    return time.monotonic()

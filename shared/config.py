@@ -1,0 +1,82 @@
+"""Configuration comes from the environment, once, at start: a frozen struct per service.
+
+A field `nats_url` is read from `CHANCELA_NATS_URL`; `CHANCELA_NATS_URL_FILE` names a file instead (secrets). A missing or
+wrong value stops the process with the variable's name.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+PREFIX = "CHANCELA_"
+
+
+class ConfigError(Exception):
+    """The environment does not describe a working service; the message names the variable."""
+
+
+class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What every service needs."""
+
+    database_url: str
+    """Connection of the role `<service>_bus`."""
+    database_web_url: str = ""
+    """Connection of the role `<service>_web`; only services with pages have one."""
+    nats_url: str
+    nats_seed: str
+    """NKEY seed of this service's own account."""
+    nats_ca_file: str = ""
+    digest_key: str
+    """Keys the digests that recognise a repeated payload after its text was erased."""
+    health_host: str = "0.0.0.0"  # noqa: S104 - probes come from the node, not from loopback
+    health_port: int = 8081
+    metrics_port: int = 9090
+    http_host: str = "0.0.0.0"  # noqa: S104 - the pod's own network
+    http_port: int = 8080
+    log_level: str = "info"
+    lease_seconds: float = 10.0
+    poll_seconds: float = 0.5
+    slow_concurrency: int = 16
+    statement_cache_size: int = 512
+    """0 behind a transaction-pooling PgBouncer older than 1.21."""
+    parked_after_attempts: int = 8
+
+
+C = TypeVar("C")
+
+
+def environment() -> Mapping[str, str]:
+    return os.environ
+
+
+def load(kind: type[C], environ: Mapping[str, str]) -> C:
+    """Read a configuration struct.
+
+    Raises:
+        ConfigError: a variable is missing, unreadable or of the wrong form.
+    """
+    found: dict[str, str] = {}
+    for field in msgspec.structs.fields(kind):  # pyright: ignore[reportArgumentType] - C is a Struct; TypeVar bounds cannot say DataclassInstance-like
+        name = PREFIX + field.name.upper()
+        value = _value(name, environ)
+        if value is not None:
+            found[field.name] = value
+        elif field.required:
+            raise ConfigError(f"{name} is not set (or {name}_FILE); see contracts/settings.md for what it means")
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{PREFIX}*: {error}") from error
+
+
+def _value(name: str, environ: Mapping[str, str]) -> str | None:
+    path = environ.get(f"{name}_FILE")
+    if path is None:
+        return environ.get(name)
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"{name}_FILE={path} cannot be read: {error.strerror}") from error

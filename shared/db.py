@@ -1,0 +1,155 @@
+"""Postgres: pools, transactions and the one shape of a write. The only importer of asyncpg beside the stores' types.
+
+Laws
+- Every acquire has a timeout; a starved pool is an error that is retried, never a hang.
+- No transaction is open across a network call to anybody but Postgres.
+- Two roles a service: `<service>_bus` sees the service's rows of all tenants, `<service>_web` only those of the tenant
+  that its transaction names (row-level security, forced).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import asyncpg
+
+ACQUIRE_SECONDS = 10.0
+COMMAND_SECONDS = 30.0
+
+Row = asyncpg.Record
+
+TRANSIENT = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    ConnectionError,
+    TimeoutError,
+    OSError,
+)
+"""What a retry of the whole transaction may heal."""
+
+
+class Write(NamedTuple):
+    """A statement to run in the handler's transaction; equal neighbours are sent together."""
+
+    sql: str
+    args: tuple[Any, ...] = ()
+
+
+class Tx:
+    """An open transaction. Stores read through it; writes are returned as `Write` values and run by the bus."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, *args: Any) -> Sequence[Row]:
+        return await self._connection.fetch(sql, *args)
+
+    async def row(self, sql: str, *args: Any) -> Row | None:
+        return await self._connection.fetchrow(sql, *args)
+
+    async def value(self, sql: str, *args: Any) -> Any:
+        return await self._connection.fetchval(sql, *args)
+
+    async def execute(self, sql: str, *args: Any) -> int:
+        """Run a statement; returns the number of rows that it touched."""
+        status: str = await self._connection.execute(sql, *args)
+        tail = status.rsplit(" ", 1)[-1]
+        return int(tail) if tail.isdigit() else 0
+
+    async def many(self, sql: str, args: Iterable[Sequence[Any]]) -> None:
+        await self._connection.executemany(sql, args)
+
+    async def write(self, writes: Iterable[Write]) -> None:
+        """Run writes in their order, equal neighbours as one batch."""
+        pending: list[Write] = []
+        for write in writes:
+            if pending and pending[0].sql != write.sql:
+                await self._flush(pending)
+                pending = []
+            pending.append(write)
+        if pending:
+            await self._flush(pending)
+
+    async def _flush(self, pending: list[Write]) -> None:
+        if len(pending) == 1:
+            await self._connection.execute(pending[0].sql, *pending[0].args)
+        else:
+            await self._connection.executemany(pending[0].sql, [write.args for write in pending])
+
+    async def now(self) -> datetime:
+        """The database's clock: the one that decides."""
+        return await self._connection.fetchval("select clock_timestamp()")
+
+
+class Database:
+    """A pool of connections of one role."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def connect(
+        cls, url: str, *, schema: str, name: str, max_size: int = 8, statement_cache_size: int = 512
+    ) -> "Database":
+        pool = await asyncpg.create_pool(
+            url,
+            min_size=1,
+            max_size=max_size,
+            command_timeout=COMMAND_SECONDS,
+            statement_cache_size=statement_cache_size,
+            server_settings={"search_path": schema, "application_name": name},
+            init=_use_json_and_bytes,
+        )
+        return cls(pool)
+
+    @asynccontextmanager
+    async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[Tx]:
+        """A transaction that commits when the block ends and rolls back when it raises.
+
+        Args:
+            tenant: whose rows a `<service>_web` connection may see; bus connections need none.
+        """
+        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection, connection.transaction():
+            if tenant is not None:
+                await connection.execute("select set_config('app.tenant', $1, true)", str(tenant))
+            yield Tx(connection)
+
+    @asynccontextmanager
+    async def autocommit(self) -> AsyncIterator[Tx]:
+        """A connection without a transaction: each statement commits by itself."""
+        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+            yield Tx(connection)
+
+    async def is_alive(self) -> bool:
+        try:
+            async with self.autocommit() as tx:
+                return await tx.value("select true")
+        except (*TRANSIENT, asyncpg.PostgresError):
+            return False
+
+    async def close(self) -> None:
+        """Close, by force when a connection does not answer."""
+        try:
+            await asyncio.wait_for(self._pool.close(), 5)
+        except (TimeoutError, *TRANSIENT):
+            self._pool.terminate()
+
+
+async def _use_json_and_bytes(connection: Any) -> None:
+    await connection.set_type_codec("jsonb", encoder=_text, decoder=_text, schema="pg_catalog")
+
+
+def _text(value: str) -> str:
+    """jsonb stays text here: msgspec codes it, at the edge that knows its type."""
+    return value

@@ -1,0 +1,198 @@
+"""A service's process: configuration, database, bus, HTTP servers; supervised, and stopped gracefully.
+
+Order of a stop: not ready → no more pulls → work ends or is handed back → publish → close.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import uvicorn
+
+from shared import config, log
+from shared.bus import Bus, Handlers
+from shared.bus.connection import Refused
+from shared.config import BusConfig, ConfigError
+from shared.db import TRANSIENT, Database
+from shared.health import Health
+from shared.migrate import why_not_current
+
+_log = log.get(__name__)
+
+C = TypeVar("C", bound=BusConfig)
+
+SCHEMA_WAIT_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class Context(Generic[C]):
+    """What the parts of a service are built from."""
+
+    name: str
+    config: C
+    db: Database
+    web_db: Database | None
+    bus: Bus
+
+
+@dataclass(frozen=True, slots=True)
+class Service(Generic[C]):
+    """A service, declared: its configuration, its handlers, and its pages if it has any."""
+
+    name: str
+    config: type[C]
+    handlers: Callable[[C], Handlers]
+    app: Callable[[Context[C]], Any] | None = None
+    """Builds an ASGI application served on `http_port`."""
+    start: Callable[[Context[C]], Awaitable[None]] | None = None
+    """Runs once when database and bus stand, before the process counts as started."""
+
+
+def main(service: Service[C]) -> None:
+    """Run a service until SIGTERM. Exit codes: 0 stopped, 1 a part failed, 2 wrong configuration, 3 refused by NATS."""
+    try:
+        settings = config.load(service.config, config.environment())
+    except ConfigError as error:
+        print(f"{service.name}: {error}", file=sys.stderr)  # noqa: T201 - the log needs the configuration that is missing
+        sys.exit(2)
+    log.configure(service.name, settings.log_level)
+    try:
+        asyncio.run(_run(service, settings), loop_factory=_loop_factory()) if sys.version_info >= (3, 12) else _run_311(
+            service, settings
+        )
+    except* Refused as refusals:
+        for error in refusals.exceptions:
+            _log.error("refused by NATS", error=str(error))
+        sys.exit(3)
+
+
+def _run_311(service: Service[C], settings: C) -> None:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(service, settings))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - where it exists
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _run(service: Service[C], settings: C) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    schema: list[str] = ["starting"]
+    db_ref: list[Database] = []
+
+    async def check() -> str:
+        if schema[0]:
+            return schema[0]
+        return "" if await db_ref[0].is_alive() else "the database does not answer"
+
+    health = Health(check)
+    async with asyncio.TaskGroup() as group:
+        probes = [group.create_task(server.serve()) for server in _probe_servers(settings, health)]
+        work = group.create_task(_work(service, settings, health, schema, db_ref, stop))
+        await work
+        for task in probes:
+            task.cancel()
+
+
+async def _work(  # noqa: D103
+    service: Service[C], settings: C, health: Health, schema: list[str], db_ref: list[Database], stop: asyncio.Event
+) -> None:
+    if not await _schema_is_there(service.name, settings, schema, stop):
+        return
+    context = await _context(service, settings)
+    db_ref.append(context.db)
+    schema[0] = ""
+    if service.start is not None:
+        await service.start(context)
+    running = [asyncio.create_task(context.bus.run(), name="bus")]
+    server = None
+    if service.app is not None:
+        server = _server(service.app(context), settings.http_host, settings.http_port)
+        running.append(asyncio.create_task(server.serve(), name="http"))
+    health.is_started = True
+    _log.info("started", http_port=settings.http_port if server else None, health_port=settings.health_port)
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        done, _ = await asyncio.wait([stopping, *running], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        health.is_stopping = True
+        if server is not None:
+            server.should_exit = True
+            await asyncio.wait([running[-1]], timeout=5)
+        await context.bus.stop()
+        for task in (stopping, *running):
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await context.db.close()
+        if context.web_db is not None:
+            await context.web_db.close()
+    _log.info("stopped")
+
+
+async def _schema_is_there(name: str, settings: BusConfig, schema: list[str], stop: asyncio.Event) -> bool:
+    """Wait for this release's schema; a migration job may still be running."""
+    while not stop.is_set():
+        try:
+            why_not = await why_not_current(settings.database_url, name)
+        except TRANSIENT as error:
+            why_not = f"the database does not answer: {error!r}"
+        if not why_not:
+            return True
+        schema[0] = why_not
+        _log.warning("waiting", why=why_not)
+        try:
+            await asyncio.wait_for(stop.wait(), SCHEMA_WAIT_SECONDS)
+        except TimeoutError:
+            continue
+    return False
+
+
+async def _context(service: Service[C], settings: C) -> Context[C]:
+    db = await Database.connect(
+        settings.database_url,
+        schema=service.name,
+        name=f"chancela-{service.name}",
+        statement_cache_size=settings.statement_cache_size,
+    )
+    web_db = None
+    if settings.database_web_url:
+        web_db = await Database.connect(
+            settings.database_web_url,
+            schema=service.name,
+            name=f"chancela-{service.name}-web",
+            statement_cache_size=settings.statement_cache_size,
+        )
+    bus = Bus(service.name, settings, db, service.handlers(settings))
+    return Context(service.name, settings, db, web_db, bus)
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process."""
+
+    def install_signal_handlers(self) -> None:
+        """Nothing: `_run` listens."""
+
+
+def _server(app: Any, host: str, port: int) -> uvicorn.Server:
+    options = uvicorn.Config(
+        app, host=host, port=port, log_config=None, access_log=False, lifespan="off", server_header=False,
+        date_header=False, timeout_graceful_shutdown=5,
+    )  # fmt: skip
+    return _Server(options)
+
+
+def _probe_servers(settings: BusConfig, health: Health) -> list[uvicorn.Server]:
+    ports = dict.fromkeys((settings.health_port, settings.metrics_port))
+    return [_server(health, settings.health_host, port) for port in ports]
