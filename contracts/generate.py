@@ -1,6 +1,8 @@
 """Everything that follows from the map, as text. `python -m contracts` writes it, `--check` says what is stale."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 import msgspec
 
@@ -27,13 +29,33 @@ def files() -> dict[str, str]:
 
 
 def consumer_subjects(stream: str, durable: str) -> tuple[str, ...]:
-    """What a hearer may publish to: ask for messages, acknowledge (both forms), read its own consumer's state."""
+    """What a hearer may publish to: ask for messages, acknowledge (both forms), read its own consumer's state.
+
+    Token counts are exact: with `>` at the end, `$JS.ACK.*.*.INGEST.conversador.>` would also match
+    `$JS.ACK.SEND.delivery.INGEST.conversador.1.1.1`, an acknowledgement of another service's consumer.
+    """
     return (
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}",
-        f"$JS.ACK.{stream}.{durable}.>",
-        f"$JS.ACK.*.*.{stream}.{durable}.>",
+        f"$JS.ACK.{stream}.{durable}.*.*.*.*.*",
+        f"$JS.ACK.*.*.{stream}.{durable}.*.*.*.*.*",
         f"$JS.API.CONSUMER.INFO.{stream}.{durable}",
     )
+
+
+AUDITOR_RIGHTS = (
+    "$JS.API.STREAM.INFO.*",
+    "$JS.API.CONSUMER.INFO.*.*",
+    "$JS.API.STREAM.NAMES",
+    "$JS.API.CONSUMER.NAMES.*",
+)
+ADMIN_RIGHTS = (
+    *AUDITOR_RIGHTS,
+    "$JS.API.STREAM.CREATE.*",
+    "$JS.API.STREAM.UPDATE.*",
+    "$JS.API.CONSUMER.DURABLE.CREATE.*.*",
+    "$JS.API.CONSUMER.DELETE.*.*",
+)
+ADVISORIES = "$JS.EVENT.ADVISORY.>"
 
 
 def rights(service: str) -> tuple[str, ...]:
@@ -53,57 +75,77 @@ def _publish_root(topic: topology.Topic) -> str:
 
 
 def nats_accounts() -> str:
-    """One account a service; JetStream lives in BUS; rights are imports, permission lists are the second lock."""
-    return "\n".join([f"# {NOTICE}", *_intro(), "accounts {", *_bus_account(), *_service_accounts(), "}", ""])
+    """One account an identity; JetStream lives in BUS, which has no user; rights are imports.
+
+    Permission lists are the second lock. The admin and the auditor stand outside BUS too: whoever is inside can have
+    the answer to any request delivered to any subject.
+    """
+    services = {service: rights(service) for service in SERVICES}
+    identities = {"admin": ADMIN_RIGHTS, "auditor": AUDITOR_RIGHTS, **services}
+    accounts = (line for identity, subjects in identities.items() for line in _account(identity, subjects))
+    return "\n".join([f"# {NOTICE}", *_intro(), "accounts {", *_bus_account(identities), *accounts, "}", ""])
 
 
 def _intro() -> Iterator[str]:
     yield "# Public keys come from the environment: CHANCELA_NKEY_ADMIN, _AUDITOR, _SYS and one per service."
     yield "# Permission lists inside one account do not hold: the server does not check the reply subject of a publish."
+    yield "# admin: makes streams and consumers, reads no message. auditor: state and advisories, may write nothing."
     yield "system_account: SYS"
 
 
-def _bus_account() -> Iterator[str]:
+def _bus_account(identities: Mapping[str, Sequence[str]]) -> Iterator[str]:
     yield "  SYS { users: [ { nkey: $CHANCELA_NKEY_SYS } ] }"
     yield "  BUS {"
     yield "    jetstream: enabled"
-    yield "    users: ["
-    yield "      # the setup job: streams and consumers, no data subject"
-    yield "      { nkey: $CHANCELA_NKEY_ADMIN, permissions: {"
-    yield '          publish: { allow: [ "$JS.API.>" ], deny: [ "$JS.API.CONSUMER.MSG.NEXT.>" ] }'
-    yield '          subscribe: { allow: [ "_INBOX_admin.>" ] } } }'
-    yield "      # the auditor: state and advisories, may write nothing"
-    yield "      { nkey: $CHANCELA_NKEY_AUDITOR, permissions: {"
-    yield '          publish: { allow: [ "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*", '
-    yield '                              "$JS.API.STREAM.NAMES", "$JS.API.CONSUMER.NAMES.*" ] }'
-    yield '          subscribe: { allow: [ "_INBOX_auditor.>", "$JS.EVENT.ADVISORY.>" ] } } }'
-    yield "    ]"
     yield "    exports: ["
-    for service in SERVICES:
-        for subject in rights(service):
-            yield f"      {_export(subject, service)}"
+    for subject in dict.fromkeys(subject for subjects in identities.values() for subject in subjects):
+        yield f"      {_export(subject, [one for one, subjects in identities.items() if subject in subjects])}"
+    yield f'      {{ stream: "{ADVISORIES}", accounts: [ AUDITOR ] }}'
     yield "    ]"
     yield "  }"
 
 
-def _export(subject: str, service: str) -> str:
+def _export(subject: str, identities: Sequence[str]) -> str:
     streamed = f', response_type: stream, threshold: "{PULL_THRESHOLD}"' if ".MSG.NEXT." in subject else ""
-    return f'{{ service: "{subject}", accounts: [ {service.upper()} ]{streamed} }}'
+    accounts = ", ".join(identity.upper() for identity in identities)
+    return f'{{ service: "{subject}", accounts: [ {accounts} ]{streamed} }}'
 
 
-def _service_accounts() -> Iterator[str]:
-    for service in SERVICES:
-        subjects = rights(service)
-        quoted = ", ".join(f'"{subject}"' for subject in subjects)
-        yield f"  {service.upper()} {{"
-        yield f"    users: [ {{ nkey: $CHANCELA_NKEY_{service.upper()}, permissions: {{"
-        yield f"        publish: {{ allow: [ {quoted} ] }}"
-        yield f'        subscribe: {{ allow: [ "_INBOX_{service}.>" ] }} }} }} ]'
-        yield "    imports: ["
-        for subject in subjects:
-            yield f'      {{ service: {{ account: BUS, subject: "{subject}" }} }}'
-        yield "    ]"
-        yield "  }"
+def _account(identity: str, subjects: Sequence[str]) -> Iterator[str]:
+    hears = [f"_INBOX_{identity}.>", *([ADVISORIES] if identity == "auditor" else [])]
+    yield f"  {identity.upper()} {{"
+    yield f"    users: [ {{ nkey: $CHANCELA_NKEY_{identity.upper()}, permissions: {{"
+    yield f"        publish: {{ allow: [ {_quoted(map(_local, subjects))} ] }}"
+    yield f"        subscribe: {{ allow: [ {_quoted(hears)} ] }} }} }} ]"
+    mappings = ", ".join(_mapping(one) for one in subjects if _local(one) != one)
+    yield f"    mappings: {{ {mappings} }}"
+    yield "    imports: ["
+    for subject in subjects:
+        to = f', to: "{_local(subject)}"' if _local(subject) != subject else ""
+        yield f'      {{ service: {{ account: BUS, subject: "{subject}" }}{to} }}'
+    if identity == "auditor":
+        yield f'      {{ stream: {{ account: BUS, subject: "{ADVISORIES}" }} }}'
+    yield "    ]"
+    yield "  }"
+
+
+def _local(subject: str) -> str:
+    """Name inside an account; the server checks rights on it, after mapping.
+
+    `$JS.API.>` is answered in every account, so under its own name a question would get "JetStream not enabled" too.
+    """
+    is_question = subject.startswith("$JS.API.") and ".MSG.NEXT." not in subject
+    return subject.replace("$JS.API.", "$JS.BUS.API.", 1) if is_question else subject
+
+
+def _mapping(subject: str) -> str:
+    position = count(1)
+    target = re.sub(r"\*", lambda _: f"{{{{wildcard({next(position)})}}}}", _local(subject))
+    return f'"{subject}": "{target}"'
+
+
+def _quoted(subjects: Iterable[str]) -> str:
+    return ", ".join(f'"{subject}"' for subject in subjects)
 
 
 # ------------------------------------------------------------------------------------------------------------ streams

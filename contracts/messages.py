@@ -252,6 +252,8 @@ class ContactSeen(Message, frozen=True, kw_only=True):
     name: str
     has_phone: bool
     is_new: bool
+    merged_contact_ids: tuple[UUID, ...] = ()
+    """Contacts that turned out to be this person: what is known of them is this contact's from now on."""
 
 
 # ------------------------------------------------------------------------------------------ conversador: what we draft
@@ -290,6 +292,8 @@ class TurnClosed(Message, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     origin: Literal["agent_model", "format_reserve", "none"] = "agent_model"
     closed_at: datetime
+    opens_case: UUID | None = None
+    """The id that the text's promise rests on; the operator opens the case under it."""
 
 
 class HandoffRequested(Message, frozen=True, kw_only=True):
@@ -581,6 +585,8 @@ class CaseClosed(Message, frozen=True, kw_only=True):
     conversation_id: UUID
     how: Literal["resolved", "escalated", "cancelled"]
     closed_at: datetime
+    answer: str = ""
+    """What the team answered, for the customer; with it the agent speaks again."""
 
 
 class FollowUpScheduled(Message, frozen=True, kw_only=True):
