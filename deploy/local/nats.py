@@ -65,7 +65,7 @@ def start_nats(config_file: Path, *, log_file: Path, options: Sequence[str] = ()
     `options` are flags that win over the file, as `-p -1` (any free port) or `-sd DIR` (the folder of JetStream).
     Raises RuntimeError with the last lines of the log when it ends instead.
     """
-    arguments = [_program(), "-c", str(config_file), *options]
+    arguments = [nats_program(), "-c", str(config_file), *options]
     return Nats(arguments, *_start(arguments, log_file))
 
 
@@ -94,7 +94,7 @@ def _accepting_port(child: Child, folder: Path) -> int | None:
     return None
 
 
-def _program() -> str:
+def nats_program() -> str:
     beside_us = Path(sysconfig.get_path("scripts"), "nats-server")
     found = str(beside_us) if beside_us.exists() else shutil.which("nats-server")
     if found is None:

@@ -1,0 +1,284 @@
+"""`chancela demo conversation`: a scripted conversation through the whole system, without a browser."""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import httpx
+import msgspec
+from rich.console import Console
+
+from deploy.demo.events import Observer, until
+from deploy.demo.fresh import fresh_stack
+from deploy.demo.script import Decision, Says, Script, check, read
+from deploy.keys import read_key
+from deploy.local.layout import RULES, SESSION, Layout
+from shared.clock import utc_now
+
+TURN_SECONDS = 30.0
+FATE_SECONDS = 30.0
+FATES = {"SendAccepted", "SendUncertain", "SendFailed", "SendRefused", "DispatchRefused"}
+TURN_ENDS = {"silent", "skipped", "handed_off", "failed"}
+
+
+def main(file: Path, *, json: bool, console: Console) -> int:
+    """Run a script; 0 when every expectation held, 1 when one did not, 2 when the script cannot be read."""
+    try:
+        script = read(file.read_bytes())
+    except msgspec.MsgspecError as error:
+        console.print(f"[red]{file}: {error}[/]")
+        return 2
+    printed = run(script)
+    if json:
+        print(msgspec.json.encode(printed).decode())  # noqa: T201 - the command's output
+    else:
+        _show(printed, console)
+    return 0 if printed["held"] else 1
+
+
+def run(script: Script) -> dict[str, Any]:
+    """Run a script on a fresh system; returns what the command prints."""
+    with fresh_stack(overrides=script.environment, rules=_rules(script)) as stack:
+        return asyncio.run(_run(script, stack.layout, stack.superuser_url()))
+
+
+async def _run(script: Script, layout: Layout, database_url: str) -> dict[str, Any]:
+    observer = await Observer.open(database_url)
+    async with httpx.AsyncClient(timeout=30) as client:
+        teller = Teller(layout, observer, client)
+        messages = [await teller.tell(says) for says in script.messages]
+    await observer.close()
+    held = all(one["held"] for message in messages for one in message["expectations"])
+    return {"name": script.name, "held": held, "messages": messages}
+
+
+@dataclass
+class Teller:
+    """Feeds messages, decides as people, and gathers what came of it."""
+
+    layout: Layout
+    observer: Observer
+    client: httpx.AsyncClient
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    async def tell(self, says: Says) -> dict[str, Any]:
+        """One message of the customer with everything that followed."""
+        for control in says.phone:
+            await self._phone(control)
+        await asyncio.sleep(says.after_seconds)
+        seen = await self._count(says.chat)
+        webhook = await self._post(says)
+        conversation = await self.observer.conversation_of(says.chat)
+        if conversation is not None and webhook["action"] == "inbound":
+            await self._turn(conversation, seen, says)
+        decisions = [await self._decide(one, conversation, says) for one in says.decisions]
+        printed = await self._gather(says, conversation, seen)
+        printed = {"said": says.text, "webhook": webhook, **printed, "decisions": decisions}
+        return {**printed, "expectations": check(printed, says.expect)}
+
+    async def _phone(self, control: Mapping[str, Any]) -> None:
+        url = f"{self.layout.phone_url}/_control/{control['path']}"
+        (await self.client.post(url, json=control.get("body", {}))).raise_for_status()
+
+    async def _count(self, chat: str) -> int:
+        conversation = await self.observer.conversation_of(chat)
+        return len(await self.observer.events(conversation)) if conversation else 0
+
+    async def _post(self, says: Says) -> dict[str, Any]:
+        body = msgspec.json.encode(says.payload or _webhook(says))
+        key = read_key(self.layout.keys, "waha.hmac").encode()
+        headers = {
+            "Content-Type": "application/json",
+            "X-Webhook-Hmac": hmac.new(key, body, hashlib.sha512).hexdigest(),
+            "X-Webhook-Hmac-Algorithm": "sha512",
+        }
+        answer = await self.client.post(self.layout.webhook_url, content=body, headers=headers)
+        found = answer.json() if answer.content else {}
+        return {"status": answer.status_code, "action": found.get("action", f"reject_{answer.status_code}")}
+
+    async def _turn(self, conversation: str, seen: int, says: Says) -> None:
+        """Until the message led to a filed draft, or to a turn that ended without one."""
+
+        async def is_over() -> bool:
+            new = (await self.observer.events(conversation))[seen:]
+            return any(_ends_turn(event) for event in new)
+
+        if says.until != "quiet":
+            await until(is_over, TURN_SECONDS)
+
+    # -------------------------------------------------------------------------------------------------- people's side
+
+    async def _decide(self, decision: Decision, conversation: str | None, says: Says) -> dict[str, Any]:
+        printed: dict[str, Any] = {"as": decision.person, "verb": decision.verb}
+        if conversation is None:
+            return {**printed, "status": 0, "problem": "the message opened no conversation"}
+        before = len(await self.observer.events(conversation))
+        headers = {"Authorization": f"Bearer {await self._token(decision.person)}"}
+        if decision.verb in ("takeover", "return"):
+            answer = await self._own(decision, conversation, headers)
+        else:
+            answer = await self._vote(decision, conversation, headers)
+        if answer.is_success:
+            await self._fate(decision, conversation, before, says)
+            return {**printed, "status": answer.status_code}
+        return {**printed, "status": answer.status_code, "problem": answer.json()}
+
+    async def _token(self, person: str) -> str:
+        if person not in self.tokens:
+            answer = await self.client.post(f"{self.layout.approval_url}/v1/local/token", json={"email": person})
+            answer.raise_for_status()
+            self.tokens[person] = answer.json()["token"]
+        return self.tokens[person]
+
+    async def _own(self, decision: Decision, conversation: str, headers: dict[str, str]) -> httpx.Response:
+        versions = [e["version"] for e in await self.observer.events(conversation) if e["type"] == "OwnershipChanged"]
+        body = {"expected_version": max(versions, default=0), "reason": decision.reason or ""}
+        url = f"{self.layout.approval_url}/v1/conversations/{conversation}/{decision.verb}"
+        return await self.client.post(url, json=body, headers={**headers, "Idempotency-Key": str(uuid4())})
+
+    async def _vote(self, decision: Decision, conversation: str, headers: dict[str, str]) -> httpx.Response:
+        filed = [e for e in await self.observer.events(conversation) if e["type"] == "DraftFiled"]
+        obligation = filed[-1]["obligation_id"] if filed else str(uuid4())
+        url = f"{self.layout.approval_url}/v1/obligations/{obligation}"
+        item = await self.client.get(url, headers=headers)
+        if not item.is_success:
+            return item
+        shown = item.headers["ETag"]
+        if decision.epoch is not None:
+            shown = f'"{decision.epoch}-{shown.strip(chr(34)).split("-", 1)[1]}"'
+        body = {"verb": decision.verb, "edited_text": decision.text, "instruction": decision.instruction}
+        body["reason"] = decision.reason
+        found = {name: value for name, value in body.items() if value is not None}
+        own = {**headers, "If-Match": shown, "Idempotency-Key": str(uuid4())}
+        return await self.client.post(f"{url}/decisions", json=found, headers=own)
+
+    async def _fate(self, decision: Decision, conversation: str, before: int, says: Says) -> None:
+        """After a decision: until it had its effect."""
+        wanted = FATES | ({"DispatchDeferred"} if says.until == "deferred" else set())
+        if decision.verb == "send_back":
+            wanted = {"DraftFiled", "HandoffRequested"}
+        elif decision.verb != "approve":
+            return
+
+        async def is_settled() -> bool:
+            new = (await self.observer.events(conversation))[before:]
+            return any(event["type"] in wanted for event in new)
+
+        await until(is_settled, FATE_SECONDS)
+
+    # ------------------------------------------------------------------------------------------------------- printing
+
+    async def _gather(self, says: Says, conversation: str | None, seen: int) -> dict[str, Any]:
+        events = (await self.observer.events(conversation))[seen:] if conversation else []
+        received = (await self.client.get(f"{self.layout.phone_url}/_control/received")).json()
+        rows = received["received"] if isinstance(received, dict) else received
+        return {
+            "vetoes": [{"gate": e["gate"], "code": e["code"]} for e in events if e["type"] == "DraftVetoed"],
+            "draft": _draft(events),
+            "verdicts": _last_verdicts(events),
+            "turn": _turn_printed(events),
+            "events": [event["type"] for event in events],
+            "received": [{"chat": r["chat"], "text": r["text"]} for r in rows if r["chat"] == says.chat],
+            "ledger": _ledger(events),
+        }
+
+
+def _draft(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    cleared = {e["draft_id"]: e for e in events if e["type"] == "DraftCleared"}
+    filed = [e for e in events if e["type"] == "DraftFiled" and e["draft_id"] in cleared]
+    if not filed:
+        return None
+    last = filed[-1]
+    draft = cleared[last["draft_id"]]
+    return {"obligation": last["obligation_id"], "epoch": last["epoch"], "body": draft["body"]}
+
+
+def _last_verdicts(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    with_verdicts = [e for e in events if e.get("verdicts")]
+    if not with_verdicts:
+        return []
+    return [
+        {"gate": v["gate"], "outcome": v["outcome"], "code": v.get("code", "")} for v in with_verdicts[-1]["verdicts"]
+    ]
+
+
+def _turn_printed(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    closed = [e for e in events if e["type"] == "TurnClosed"]
+    if not closed:
+        return None
+    return {name: closed[-1].get(name) for name in ("outcome", "reason", "checkpoint")}
+
+
+def _ledger(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fates in order, and the last of them."""
+    steps = [
+        {"state": e["type"], "code": e.get("code", ""), "level": e.get("level", ""), "how": e.get("how", "")}
+        for e in events
+        if e["by"] in ("delivery", "approval") or e["type"].startswith("Dispatch")
+    ]
+    return {"state": steps[-1]["state"] if steps else "", "steps": steps}
+
+
+def _ends_turn(event: Mapping[str, Any]) -> bool:
+    if event["type"] in ("DraftFiled", "FilingRefused", "HandoffRequested"):
+        return True
+    return event["type"] == "TurnClosed" and event["outcome"] in TURN_ENDS
+
+
+def _webhook(says: Says) -> dict[str, Any]:
+    """A message as WAHA's engine NOWEB reports it."""
+    now = utc_now()
+    stanza = f"3A{secrets.token_hex(9).upper()}"
+    payload = {
+        "id": f"false_{says.chat}_{stanza}",
+        "timestamp": int(now.timestamp()),
+        "from": says.chat,
+        "fromMe": False,
+        "source": "app",
+        "to": None,
+        "body": says.text,
+        "hasMedia": False,
+        "ack": 2,
+        "ackName": "DEVICE",
+        "_data": {"pushName": says.name},
+    }
+    return {
+        "id": f"evt_{secrets.token_hex(13)}",
+        "timestamp": int(now.timestamp() * 1000),
+        "event": says.event,
+        "session": SESSION,
+        "me": {"id": "5511900000001@c.us"},
+        "payload": payload,
+        "engine": "NOWEB",
+    }
+
+
+def _rules(script: Script) -> Mapping[str, Any]:
+    if script.reply_window_opens_in_seconds is None:
+        return RULES
+    opens: datetime = utc_now() + timedelta(seconds=script.reply_window_opens_in_seconds)
+    local = opens.astimezone(ZoneInfo("America/Sao_Paulo"))
+    window = {
+        "opens": local.time().isoformat(timespec="seconds"),
+        "closes": (local - timedelta(minutes=20)).time().isoformat(timespec="seconds"),
+    }
+    return {**RULES, "reply_window": window}
+
+
+def _show(printed: Mapping[str, Any], console: Console) -> None:
+    for message in printed["messages"]:
+        console.print(f"\n[bold]{message['said'] or message['webhook']['action']}[/]")
+        for name in ("webhook", "vetoes", "draft", "turn", "decisions", "received", "ledger"):
+            console.print(f"  {name}: {msgspec.json.encode(message[name]).decode()}", markup=False)
+        for one in message["expectations"]:
+            if not one["held"]:
+                console.print(f"  [red]{one['path']}: wanted {one['wanted']!r}, found {one['found']!r}[/]")
+    console.print("\n[green]every expectation held[/]" if printed["held"] else "\n[red]an expectation did not hold[/]")
