@@ -212,7 +212,7 @@ class MessageReacted(Message, frozen=True, kw_only=True):
 
 
 class StatusReported(Message, frozen=True, kw_only=True):
-    """The provider's word on a message of ours. `level` grows: pending server device read played; error stands apart."""
+    """The provider's word on a message of ours. `level` grows: pending server device read played; error is apart."""
 
     conversation_id: UUID
     channel_id: UUID

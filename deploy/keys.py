@@ -5,9 +5,10 @@ On a cluster the same files live in secrets (`deploy/README.md`); on a laptop th
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import nkeys
@@ -48,14 +49,15 @@ def _create_seals(folder: Path, sign_until: datetime) -> None:
 
 
 def _nkey_seed() -> str:
-    return nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER).decode()
+    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)  # pyright: ignore[reportUnknownMemberType] - untyped library
+    return seed.decode()
 
 
-def _once(path: Path, make: "object") -> None:
+def _once(path: Path, make: Callable[[], str]) -> None:
     if not path.exists():
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(make())  # pyright: ignore[reportCallIssue, reportUnknownArgumentType]
+            file.write(make())
 
 
 def read_key(folder: Path, name: str) -> str:
@@ -64,9 +66,9 @@ def read_key(folder: Path, name: str) -> str:
 
 def public_nkeys(folder: Path) -> Mapping[str, str]:
     """Environment of nats-server: `CHANCELA_NKEY_<IDENTITY>` → public key."""
-    return {
-        f"CHANCELA_NKEY_{identity.upper()}": nkeys.from_seed(
-            read_key(folder, f"{identity}.nk").encode()
-        ).public_key.decode()
-        for identity in IDENTITIES
-    }
+    return {f"CHANCELA_NKEY_{one.upper()}": _public(read_key(folder, f"{one}.nk")) for one in IDENTITIES}
+
+
+def _public(seed: str) -> str:
+    pair: Any = nkeys.from_seed(seed.encode())  # pyright: ignore[reportUnknownMemberType] - untyped library
+    return pair.public_key.decode()

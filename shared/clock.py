@@ -1,4 +1,4 @@
-"""The only place that reads this machine's clock. Decisions use the database's clock; this one is for logs and leases."""
+"""The only place that reads this machine's clock, for logs and waits. Decisions use the database's clock."""
 
 import time
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
 """Configuration comes from the environment, once, at start: a frozen struct per service.
 
-A field `nats_url` is read from `CHANCELA_NATS_URL`; `CHANCELA_NATS_URL_FILE` names a file instead (secrets). A missing or
-wrong value stops the process with the variable's name.
+A field `nats_url` is read from `CHANCELA_NATS_URL`; `CHANCELA_NATS_URL_FILE` names a file instead (secrets). A missing
+or wrong value stops the process with the variable's name.
 """
 
 import os

@@ -8,7 +8,7 @@ Laws
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -114,7 +114,7 @@ class Database:
         return cls(pool)
 
     @asynccontextmanager
-    async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[Tx]:
+    async def transaction(self, tenant: UUID | None = None) -> AsyncGenerator[Tx]:
         """A transaction that commits when the block ends and rolls back when it raises.
 
         Args:
@@ -126,7 +126,7 @@ class Database:
             yield Tx(connection)
 
     @asynccontextmanager
-    async def autocommit(self) -> AsyncIterator[Tx]:
+    async def autocommit(self) -> AsyncGenerator[Tx]:
         """A connection without a transaction: each statement commits by itself."""
         async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
             yield Tx(connection)
@@ -151,5 +151,5 @@ async def _use_json_and_bytes(connection: Any) -> None:
 
 
 def _text(value: str) -> str:
-    """jsonb stays text here: msgspec codes it, at the edge that knows its type."""
+    """Values of type jsonb stay text here: msgspec codes them, at the edge that knows their type."""
     return value

@@ -23,6 +23,7 @@ class Health:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a probe (ASGI)."""
+        del receive  # probes have no body
         if scope["type"] != "http":
             return
         status, content_type, body = await self._answer(scope["path"])

@@ -1,4 +1,4 @@
-"""JSON logs with the ids of what is being handled. Message text never goes into a log line (tested with a planted marker)."""
+"""JSON logs with the ids of what is handled. Message text never goes into a line (tested with a planted marker)."""
 
 import logging
 import sys

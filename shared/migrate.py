@@ -9,10 +9,12 @@ Laws
 
 import hashlib
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import asyncpg
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 BASELINE = "schema.sql"
 
@@ -21,7 +23,8 @@ do $$
 declare t record;
 begin
   execute format('grant usage on schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
-  execute format('grant select, insert, update, delete on all tables in schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
+  execute format('grant select, insert, update, delete on all tables in schema %I to %I, %I',
+    '{s}', '{s}_bus', '{s}_web');
   execute format('grant usage on all sequences in schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
   for t in select c.table_name from information_schema.columns c join information_schema.tables b
       on b.table_schema = c.table_schema and b.table_name = c.table_name and b.table_type = 'BASE TABLE'
@@ -31,7 +34,8 @@ begin
     execute format('alter table {s}.%I force row level security', t.table_name);
     execute format('drop policy if exists bus_sees_all on {s}.%I', t.table_name);
     execute format('drop policy if exists web_sees_its_tenant on {s}.%I', t.table_name);
-    execute format('create policy bus_sees_all on {s}.%I to {s}_bus, {s}_owner using (true) with check (true)', t.table_name);
+    execute format('create policy bus_sees_all on {s}.%I to {s}_bus, {s}_owner using (true) with check (true)',
+      t.table_name);
     execute format('create policy web_sees_its_tenant on {s}.%I to {s}_web
       using (tenant = nullif(current_setting(''app.tenant'', true), '''')::uuid)
       with check (tenant = nullif(current_setting(''app.tenant'', true), '''')::uuid)', t.table_name);
@@ -91,7 +95,8 @@ async def migrate(url: str, service: str, *, phase: str = "all") -> list[str]:
 
 async def _bring(connection: "asyncpg.Connection[asyncpg.Record]", service: str, phase: str) -> list[str]:
     await connection.execute(
-        "create table if not exists migration (name text primary key, sha256 text not null, at timestamptz not null default now())"
+        """create table if not exists migration
+             (name text primary key, sha256 text not null, at timestamptz not null default now())"""
     )
     applied = {row["name"]: row["sha256"] for row in await connection.fetch("select name, sha256 from migration")}
     baseline, migrations = steps(service)
@@ -122,9 +127,9 @@ async def _apply(
 
 async def why_not_current(url: str, service: str) -> str:
     """Empty when the schema is this release's; else what is missing. Newer migrations than ours are fine."""
-    connection = await asyncpg.connect(url, timeout=5)
+    connection = await asyncpg.connect(url, timeout=5, server_settings={"search_path": service})
     try:
-        applied = {row["name"] for row in await connection.fetch(f"select name from {service}.migration")}
+        applied = {row["name"] for row in await connection.fetch("select name from migration")}
     except asyncpg.PostgresError as error:
         return f"schema {service} is not there yet ({error}); run: chancela migrate {service}"
     finally:

@@ -104,7 +104,7 @@ async def _run(service: Service[C], settings: C) -> None:
             task.cancel()
 
 
-async def _work(  # noqa: D103
+async def _work(  # noqa: PLR0917 - private, called once; each is one thing
     service: Service[C], settings: C, health: Health, schema: list[str], db_ref: list[Database], stop: asyncio.Event
 ) -> None:
     if not await _schema_is_there(service.name, settings, schema, stop):

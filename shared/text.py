@@ -8,10 +8,13 @@ Laws
 """
 
 import html
+import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 _LONGEST_ENTITY: Final = 33
@@ -29,6 +32,8 @@ _LOOK_ALIKES: Final = {
     "t": "тТΤτᴛ", "u": "υսᴜцʋ", "v": "νѵᴠⅴ", "w": "ԝωᴡѡ", "x": "хХΧχⅹ", "y": "уУүҮΥγʏ", "z": "ΖᴢʐᏃ",
     "'": "’‘‛ʼ´′", '"': "“”„‟″«»", "-": "‐‑‒–—―−﹣", ".": "․。", "/": "⁄∕", ":": "։ː", "_": "‿ˍ",
 }  # fmt: skip
+# No repetition: linear in plain `re`.
+_BREAK: Final = re.compile(r"\n|[.!?;](?=[ \n]|$)")
 _LATIN: Final = {alike: latin for latin, alikes in _LOOK_ALIKES.items() for alike in alikes}
 # Letters drawn inside circles, squares and flags have no decomposition to the letter: (first, how many).
 _ENCLOSED: Final = ((0x1F130, 26), (0x1F150, 26), (0x1F170, 26), (0x1F1E6, 26))
@@ -54,9 +59,10 @@ class Folded:
         return self.offsets[start], following
 
 
+@lru_cache(maxsize=64)
 def fold(text: str) -> Folded:
-    if _folds_by_lowering(text):
-        return Folded(text.lower(), range(len(text)), len(text))
+    if _folds_letter_by_letter(text):
+        return Folded("".join(map(fold_character, text)), range(len(text)), len(text))
     pieces: list[str] = []
     offsets: list[int] = []
     for at, character in _characters(text):
@@ -66,8 +72,8 @@ def fold(text: str) -> Folded:
     return Folded("".join(pieces), offsets, len(text))
 
 
-def _folds_by_lowering(text: str) -> bool:
-    return text.isascii() and "&" not in text and text.replace("\n", " ").isprintable()
+def _folds_letter_by_letter(text: str) -> bool:
+    return "&" not in text and all(len(fold_character(each)) == 1 for each in set(text))
 
 
 def _characters(text: str) -> Iterator[tuple[int, str]]:
@@ -116,11 +122,18 @@ def _decomposed(character: str) -> str:
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of a folded text: a break is a line end, or `.!?;` before a space or the end."""
-    start = 0
-    for at, character in enumerate(text):
-        ends_here = character in ".!?;…" and (at + 1 == len(text) or text[at + 1] in " \n")
-        if character == "\n" or ends_here:
-            yield start, at + 1
-            start = at + 1
-    if start < len(text):
-        yield start, len(text)
+    yield from pairwise(_breaks(text))
+
+
+def sentence_at(text: str, at: int, reach: int) -> tuple[int, int]:
+    """The span of the sentence that holds position `at`, cut to `reach` characters on either side of it."""
+    breaks = _breaks(text)
+    after = min(bisect_right(breaks, at), len(breaks) - 1)
+    start = breaks[max(after - 1, 0)]
+    return max(start, at - reach), min(breaks[after], at + reach)
+
+
+@lru_cache(maxsize=16)
+def _breaks(text: str) -> tuple[int, ...]:
+    inner = {match.end() for match in _BREAK.finditer(text)}
+    return tuple(sorted({0, len(text)} | inner))

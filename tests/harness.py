@@ -1,6 +1,5 @@
-"""A service's handlers on a real database, without NATS: what arrives goes through the real inbox, jobs run for real."""
+"""A service's handlers on a real database, without NATS: arrivals go through the real inbox, jobs run for real."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -73,9 +72,7 @@ class Bench:
         self._handling = Handling(service, handlers)
         self._inbox = Inbox(db, self._handling, b"digest-key-of-tests", 8)
         self._publisher = Publisher(db, _Nowhere())
-        self._jobs = Jobs(
-            db, self._handling, self._publisher, lease_seconds=30, concurrency=8, parked_after=8
-        )
+        self._jobs = Jobs(db, self._handling, self._publisher, lease_seconds=30, concurrency=8, parked_after=8)
         self._positions: dict[str, int] = defaultdict(int)
         self._last_said = 0
 
@@ -132,12 +129,10 @@ class Bench:
             if all:
                 async with self.db.autocommit() as tx:
                     await tx.execute("update job set due_at = clock_timestamp() where parked_at is null")
-            jobs = await self._jobs._take_quietly()
-            if not jobs:
+            done = await self._jobs.run_due()
+            if not done:
                 break
-            await asyncio.gather(*(self._jobs._run(job) for job in jobs))
-            self._jobs._free += len(jobs)
-            ran += len(jobs)
+            ran += done
             all = False
         return ran
 

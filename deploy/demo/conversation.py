@@ -67,7 +67,7 @@ class Teller:
     layout: Layout
     observer: Observer
     client: httpx.AsyncClient
-    tokens: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict[str, str])
 
     async def tell(self, says: Says) -> dict[str, Any]:
         """One message of the customer with everything that followed."""
@@ -101,7 +101,7 @@ class Teller:
             "X-Webhook-Hmac-Algorithm": "sha512",
         }
         answer = await self.client.post(self.layout.webhook_url, content=body, headers=headers)
-        found = answer.json() if answer.content else {}
+        found: dict[str, Any] = answer.json() if answer.content else {}
         return {"status": answer.status_code, "action": found.get("action", f"reject_{answer.status_code}")}
 
     async def _turn(self, conversation: str, seen: int, says: Says) -> None:
@@ -162,7 +162,7 @@ class Teller:
 
     async def _fate(self, decision: Decision, conversation: str, before: int, says: Says) -> None:
         """After a decision: until it had its effect."""
-        wanted = FATES | ({"DispatchDeferred"} if says.until == "deferred" else set())
+        wanted = {*FATES, "DispatchDeferred"} if says.until == "deferred" else set(FATES)
         if decision.verb == "send_back":
             wanted = {"DraftFiled", "HandoffRequested"}
         elif decision.verb != "approve":
@@ -177,9 +177,10 @@ class Teller:
     # ------------------------------------------------------------------------------------------------------- printing
 
     async def _gather(self, says: Says, conversation: str | None, seen: int) -> dict[str, Any]:
-        events = (await self.observer.events(conversation))[seen:] if conversation else []
-        received = (await self.client.get(f"{self.layout.phone_url}/_control/received")).json()
-        rows = received["received"] if isinstance(received, dict) else received
+        events: Sequence[Mapping[str, Any]] = []
+        if conversation:
+            events = (await self.observer.events(conversation))[seen:]
+        rows: list[dict[str, Any]] = (await self.client.get(f"{self.layout.phone_url}/_control/received")).json()
         return {
             "vetoes": [{"gate": e["gate"], "code": e["code"]} for e in events if e["type"] == "DraftVetoed"],
             "draft": _draft(events),

@@ -1,8 +1,10 @@
-"""What happened in a conversation, read from the services' outboxes: every message is there, in order, and nothing else."""
+"""What happened in a conversation, read from the services' outboxes: every message is there, and nothing else."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -34,11 +36,27 @@ class Observer:
             chat,
         )
 
+    async def conversation_on(self, channel_id: UUID, chat: str) -> str:
+        """The conversation of a chat on one channel."""
+        found = await self._connection.fetchval(
+            "select conversation_id from ingest.chat where channel_id = $1 and chat = $2", channel_id, chat
+        )
+        return str(found)
+
+    async def is_own_message(self, channel_id: UUID, stanza_id: str) -> bool:
+        """Whether ingest knows this message as one of ours."""
+        return await self._connection.fetchval(
+            "select exists (select from ingest.message where channel_id = $1 and stanza_id = $2 and is_ours)",
+            channel_id,
+            stanza_id,
+        )
+
     async def events(self, conversation_id: str) -> Sequence[Mapping[str, Any]]:
         """All messages about a conversation, oldest first; each with `at` and `by`."""
         parts = [
+            # service names are ours, from the map
             f"""select created_at, id, '{service}' as by, convert_from(payload, 'UTF8') as body
-                from {service}.outbox where strpos(convert_from(payload, 'UTF8'), $1) > 0"""
+                from {service}.outbox where strpos(convert_from(payload, 'UTF8'), $1) > 0"""  # noqa: S608 - as said above
             for service in SERVICES
         ]
         rows = await self._connection.fetch(" union all ".join(parts) + " order by created_at, id", conversation_id)
@@ -47,8 +65,6 @@ class Observer:
 
 async def until(condition: Callable[[], Any], seconds: float) -> Any:
     """Wait for a truthy answer; None when the time is over."""
-    import asyncio  # noqa: PLC0415 - beside its only use
-
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = await condition()

@@ -37,7 +37,7 @@ class Says(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Controls of the phone before the message: `{"path": "session", "body": {"status": "STOPPED"}}`."""
     decisions: Sequence[Decision] = ()
     until: Until = "settled"
-    """`settled`: wait for the fate of an approved text; `deferred`: only until it waits; `quiet`: no draft is awaited."""
+    """`settled`: until an approved text met its fate; `deferred`: only until it waits; `quiet`: no draft is awaited."""
     after_seconds: float = 0.0
     expect: Mapping[str, Any] = {}
 
@@ -70,21 +70,24 @@ def check(printed: Mapping[str, Any], expect: Mapping[str, Any]) -> list[dict[st
 
 def _at(value: Any, path: str) -> Any:
     for part in path.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, Sequence) and not isinstance(value, str) and part.lstrip("-").isdigit():
-            index = int(part)
-            value = value[index] if -len(value) <= index < len(value) else None
-        else:
-            return None
+        value = _step(value, part)
     return value
 
 
+def _step(value: Any, part: str) -> Any:
+    try:
+        return value.get(part) if hasattr(value, "get") else value[int(part)]
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
 def _holds(found: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping) and "contains" in wanted:
-        return found is not None and wanted["contains"] in found
-    if isinstance(wanted, Mapping) and "lacks" in wanted:
-        return found is not None and wanted["lacks"] not in found
-    if isinstance(wanted, Mapping) and "count" in wanted:
-        return found is not None and len(found) == wanted["count"]
-    return found == wanted
+    match wanted:
+        case {"contains": part}:
+            return found is not None and part in found
+        case {"lacks": part}:
+            return found is not None and part not in found
+        case {"count": number}:
+            return found is not None and len(found) == number
+        case _:
+            return found == wanted

@@ -65,7 +65,7 @@ class Layout:
 
     home: Path
     ports: Ports = field(default_factory=Ports)
-    overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """Extra environment by service, or for all under `*`."""
     rules: Mapping[str, Any] = field(default_factory=lambda: RULES)
     number_activated_at: datetime = datetime(2024, 1, 1, tzinfo=UTC)

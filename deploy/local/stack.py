@@ -30,7 +30,7 @@ def _quiet(_line: str) -> None:
 class Stack:
     """Servers and processes of one `Layout`. A context manager: leaving it stops everything, last started first."""
 
-    def __init__(  # noqa: D107
+    def __init__(
         self,
         layout: Layout,
         *,

@@ -1,7 +1,7 @@
 """The bus as a service sees it: handlers in, effects out; NATS and lanes stay behind this door."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
@@ -106,7 +106,7 @@ class Bus:
         return self._connection.is_connected
 
     @asynccontextmanager
-    async def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> AsyncIterator[Unit]:
+    async def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> AsyncGenerator[Unit]:
         """A transaction whose messages are published when it has committed. `db` defaults to the bus role's."""
         async with (db or self._db).transaction(tenant) as tx:
             unit = Unit(tx, tenant, cause, await tx.now())

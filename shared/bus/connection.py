@@ -1,8 +1,9 @@
 """One connection to NATS, on nats-py's public API. With `pull.py` the only importer of nats.
 
 Laws
-- Nothing is ever buffered while disconnected (`pending_size=0`): a publish that its caller saw fail is never sent later.
-- Losing the connection is survived for ever; losing the right to be here (bad key, denied subject) ends the process.
+- Nothing is buffered while disconnected (`pending_size=0`): a publish that its caller saw fail is never sent later.
+- Losing the connection is survived for ever; losing the right to be here (a bad key, a denied subject) ends the
+  process.
 """
 
 import asyncio
@@ -81,17 +82,13 @@ class Connection:
             else:
                 break
         self._reply_prefix = self._client.new_inbox()
-        await self._client.subscribe(f"{self._reply_prefix}.*", cb=self._acknowledged)
+        await self._client.subscribe(  # pyright: ignore[reportUnknownMemberType] - a parameter of it is an untyped Future
+            f"{self._reply_prefix}.*", cb=self._acknowledged
+        )
         metrics.CONNECTED.set(1)
 
     async def _connect(self) -> None:
         self._client = Client()
-        refused: list[Exception] = []
-
-        async def on_first_error(error: Exception) -> None:
-            refused.append(error)
-
-        # a first try that gives up, so that a wrong key is told from an absent server
         await self._client.connect(
             self._url,
             name=f"chancela-{self._service}",
@@ -160,7 +157,10 @@ class Connection:
         async def put(message: Msg) -> None:
             queue.put_nowait(message)
 
-        return inbox, await self._client.subscribe(inbox, cb=put, pending_msgs_limit=-1, pending_bytes_limit=-1)
+        subscription = await self._client.subscribe(  # pyright: ignore[reportUnknownMemberType] - as in open
+            inbox, cb=put, pending_msgs_limit=-1, pending_bytes_limit=-1
+        )
+        return inbox, subscription
 
     async def request(self, subject: str, payload: bytes, reply: str) -> None:
         """Publish a request whose answers go to `reply`."""

@@ -206,12 +206,12 @@ class Inbox:
 
     async def _fail(self, lane: str, seq: int, why: str) -> None:
         async with self._db.autocommit() as tx:
-            attempts = await tx.value("select attempts from inbox where lane = $1 and lane_seq = $2", lane, seq)
+            attempts: int = await tx.value("select attempts from inbox where lane = $1 and lane_seq = $2", lane, seq)
         if attempts >= self._parked_after:
             await self._park(lane, seq, why)
         else:
-            wait = BACKOFF_SECONDS[min(attempts, len(BACKOFF_SECONDS)) - 1]
-            await self._put_off(lane, seq, wait, why, counts=True)
+            seconds = BACKOFF_SECONDS[min(attempts, len(BACKOFF_SECONDS)) - 1]
+            await self._put_off(lane, seq, seconds, why, counts=True)
 
     async def _put_off(self, lane: str, seq: int, seconds: float, why: str, *, counts: bool) -> None:
         async with self._db.autocommit() as tx:

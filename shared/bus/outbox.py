@@ -1,7 +1,7 @@
 """Messages said: rows with a lane and a contiguous position, written in the handler's transaction, published after it.
 
 Laws
-- A row exists if and only if its transaction committed; its id is derived from cause and step, so a re-run says the same.
+- A row exists if and only if its transaction committed; its id is derived from cause and step: a re-run says the same.
 - The process that committed publishes at once, in order; whatever stays unpublished for half a second is swept by id.
 - Publishing twice is harmless: the server drops it inside its window, the hearers' lane positions for ever.
 """
@@ -20,6 +20,7 @@ from contracts.messages import Message
 from shared import log, metrics
 from shared.clock import monotonic
 from shared.db import TRANSIENT, Database, Tx
+from shared.db import Row as DbRow
 from shared.ids import derived_id
 
 _log = log.get(__name__)
@@ -29,7 +30,7 @@ _headers = msgspec.json.Decoder(dict[str, str])
 SWEEP_AFTER_SECONDS = 0.5
 SWEEP_AT_ONCE = 500
 RESEND_SECONDS = 60
-"""With `sync_interval` 10 s a power loss can take acknowledged messages: after a reconnect the last minute goes again."""
+"""With `sync_interval` 10 s a power loss can take acknowledged messages: after a reconnect a minute goes again."""
 
 
 class Said(NamedTuple):
@@ -200,7 +201,7 @@ class Publisher:
         await self._send(list(_rows(found, self._in_flight)))
 
 
-def _rows(found: Iterable[Mapping[str, object]], in_flight: set[int]) -> Iterable[Row]:
+def _rows(found: Iterable[DbRow], in_flight: set[int]) -> Iterable[Row]:
     for row in found:
         if row["id"] not in in_flight:
-            yield Row(row["id"], row["msg_id"], row["subject"], _headers.decode(str(row["headers"])), row["payload"])  # pyright: ignore[reportArgumentType] - columns of our own table
+            yield Row(row["id"], row["msg_id"], row["subject"], _headers.decode(str(row["headers"])), row["payload"])

@@ -1,10 +1,10 @@
-"""The setup job: streams and durables exactly as `deploy/nats/streams.json` says. Idempotent; drift is repaired and told.
+"""The setup job: streams and durables as `deploy/nats/streams.json` says. Idempotent; drift is repaired and told.
 
 Raw JetStream API requests with the admin key: partial configurations sent through a client library would reset what
 they leave out (nats.py sends defaults for omitted fields).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -61,7 +61,7 @@ class Setup:
     async def close(self) -> None:
         await self._client.close()
 
-    async def _walk(self, *, repair: bool) -> Any:
+    async def _walk(self, *, repair: bool) -> AsyncIterator[str]:
         for config in self._wanted["streams"]:
             name = config["name"]
             held = await self._ask(f"$JS.API.STREAM.INFO.{name}", {})

@@ -1,10 +1,9 @@
 """The bus between two services on a real nats-server and a real Postgres."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from contracts import topology
 from contracts.messages import ContactSeen, Message, MessageReacted
 from deploy.keys import create_keys, read_key
 from deploy.local.bus import apply_streams, server_config
-from shared.bus import NOTHING, Bus, Effects, Handlers, Heard, Quick, StartJob, Timer, no_facts
+from shared.bus import Bus, CancelJobs, Effects, Handlers, Heard, Quick, StartJob, Timer, no_facts
+from shared.bus.handling import Handling
 from shared.config import BusConfig
 from shared.db import Database, Write
 from tests.harness import PASSWORD, drop_database, new_database
@@ -71,7 +71,7 @@ async def world(
 
 
 @asynccontextmanager
-async def running(bus: Bus, db: Database) -> AsyncIterator[None]:
+async def running(bus: Bus, db: Database) -> AsyncGenerator[None]:
     task = asyncio.create_task(bus.run())
     try:
         yield
@@ -105,13 +105,19 @@ def said(contact: UUID, text: str) -> ContactSeen:
 
 def write_effect(heard: Heard[Any], _facts: None) -> Effects:
     return Effects(
-        writes=[Write("insert into effect (lane, value) values ($1, $2)", (str(heard.message.contact_id), heard.message.name))]
+        writes=[
+            Write(
+                "insert into effect (lane, value) values ($1, $2)", (str(heard.message.contact_id), heard.message.name)
+            )
+        ]
     )
 
 
 async def values(db: Database, lane: UUID | None = None) -> list[str]:
     async with db.autocommit() as tx:
-        rows = await tx.rows("select value from effect where $1::text is null or lane = $1 order by n", str(lane) if lane else None)
+        rows = await tx.rows(
+            "select value from effect where $1::text is null or lane = $1 order by n", str(lane) if lane else None
+        )
     return [row["value"] for row in rows]
 
 
@@ -122,7 +128,9 @@ async def say(bus: Bus, *messages: Message) -> None:
 
 async def test_messages_of_a_lane_arrive_once_and_in_order(world: World) -> None:
     ingest, ingest_db = await world.service("ingest", hearing("ingest"))
-    operator, operator_db = await world.service("operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect)))
+    operator, operator_db = await world.service(
+        "operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect))
+    )
     lanes = [uuid4() for _ in range(20)]
     async with running(ingest, ingest_db), running(operator, operator_db):
         for number in range(10):
@@ -135,7 +143,9 @@ async def test_messages_of_a_lane_arrive_once_and_in_order(world: World) -> None
 
 async def test_a_restarted_server_loses_and_doubles_nothing(world: World) -> None:
     ingest, ingest_db = await world.service("ingest", hearing("ingest"))
-    operator, operator_db = await world.service("operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect)))
+    operator, operator_db = await world.service(
+        "operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect))
+    )
     lanes = [uuid4() for _ in range(10)]
     assert world.nats.local is not None
     async with running(ingest, ingest_db), running(operator, operator_db):
@@ -157,7 +167,9 @@ async def test_a_failing_message_costs_only_its_own_lane(world: World) -> None:
         return write_effect(heard, facts)
 
     ingest, ingest_db = await world.service("ingest", hearing("ingest"))
-    operator, operator_db = await world.service("operator", hearing("operator", Quick(ContactSeen, no_facts, fail_on_bad)))
+    operator, operator_db = await world.service(
+        "operator", hearing("operator", Quick(ContactSeen, no_facts, fail_on_bad))
+    )
     good, bad = uuid4(), uuid4()
     async with running(ingest, ingest_db), running(operator, operator_db):
         await say(ingest, said(bad, "first"), said(bad, "bad"), said(bad, "after"), said(good, "a"), said(good, "b"))
@@ -167,7 +179,9 @@ async def test_a_failing_message_costs_only_its_own_lane(world: World) -> None:
 
 
 async def test_the_same_position_with_another_body_is_quarantined(world: World) -> None:
-    operator, operator_db = await world.service("operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect)))
+    operator, operator_db = await world.service(
+        "operator", hearing("operator", Quick(ContactSeen, no_facts, write_effect))
+    )
     ingest, ingest_db = await world.service("ingest", hearing("ingest"))
     lane = uuid4()
     async with running(ingest, ingest_db), running(operator, operator_db):
@@ -185,25 +199,33 @@ async def test_a_timer_fires_once_and_a_cancelled_one_never(world: World) -> Non
     async def nothing(_tx: Any, _job: Any) -> None:
         return None
 
-    timer = Timer("note", nothing, lambda job, _: Effects(writes=[Write("insert into effect (value) values ($1)", (job.key,))]))
+    timer = Timer(
+        "note", nothing, lambda job, _: Effects(writes=[Write("insert into effect (value) values ($1)", (job.key,))])
+    )
     operator, db = await world.service("operator", hearing("operator", timers=(timer,)))
-    from shared.bus import CancelJobs  # noqa: PLC0415 - beside its use
-
     async with running(operator, db):
         async with operator.unit(tenant=TENANT, cause=uuid4()) as unit:
-            await unit.perform(Effects(jobs=[StartJob(uuid4(), "note", "kept"), StartJob(uuid4(), "note", "gone", after_seconds=1)]))
+            await unit.perform(
+                Effects(jobs=[StartJob(uuid4(), "note", "kept"), StartJob(uuid4(), "note", "gone", after_seconds=1)])
+            )
         async with operator.unit(tenant=TENANT, cause=uuid4()) as unit:
-            await unit.perform(Effects(cancels=[CancelJobs("note", "gone")], jobs=[StartJob(uuid4(), "note", "later", after_seconds=1.2)]))
+            await unit.perform(
+                Effects(
+                    cancels=[CancelJobs("note", "gone")], jobs=[StartJob(uuid4(), "note", "later", after_seconds=1.2)]
+                )
+            )
         await until(lambda: _count(db, 2))
         assert await values(db) == ["kept", "later"]
 
 
 def test_a_service_that_forgets_a_message_does_not_start() -> None:
-    from shared.bus.handling import Handling  # noqa: PLC0415 - beside its use
-
     with pytest.raises(ValueError, match="MessageReacted"):
-        Handling("operator", Handlers(ignores=tuple(
-            m for t in topology.heard_by("operator") for m in t.says if m is not MessageReacted)))
+        Handling(
+            "operator",
+            Handlers(
+                ignores=tuple(m for t in topology.heard_by("operator") for m in t.says if m is not MessageReacted)
+            ),
+        )
 
 
 async def _count(db: Database, number: int) -> bool:
@@ -218,6 +240,3 @@ async def _all_published(db: Database) -> bool:
 async def _quarantined(db: Database) -> int:
     async with db.autocommit() as tx:
         return await tx.value("select count(*) from quarantine")
-
-
-_ = (NOTHING, datetime, UTC)

@@ -1,0 +1,35 @@
+"""Roles, passwords and empty schemas, made by a superuser: `python -m deploy.roles secrets`. Idempotent."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+
+from deploy.local.database import create_roles
+from shared.config import ConfigError, environment, load
+
+
+class Superuser(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of this job."""
+
+    database_superuser_url: str
+    """A superuser's connection to the database of the six services, which exists already."""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m deploy.roles", description=__doc__)
+    options.add_argument("keys", type=Path, help="folder of `chancela keys create`")
+    keys: Path = options.parse_args().keys
+    try:
+        url = load(Superuser, environment()).database_superuser_url
+        asyncio.run(create_roles(url, urlsplit(url).path.lstrip("/"), keys))
+    except (ConfigError, OSError, asyncpg.PostgresError) as error:
+        sys.exit(f"roles: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,4 @@
+from services.guardrails.service import SERVICE
+from shared.runtime import main
+
+main(SERVICE)

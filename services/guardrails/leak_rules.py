@@ -1,0 +1,201 @@
+# ruff: noqa: E501 (rule data: a pattern reads best on one line)
+"""What an internal thing looks like in a text: form, not meaning. Data of gate 9, by category.
+
+`STRUCTURE` is matched on folded text, `CASED` on the raw text (capitals decide), `PHRASES` on folded text.
+`LOANWORDS` are foreign in Portuguese and Spanish, so they alone betray the machine; in English, and for the words of
+`NEAR_SYSTEM` in every language, another system word must stand in the same sentence.
+"""
+
+from typing import Final
+
+STRUCTURE: Final = {
+    "raw_data:uuid": r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+    "raw_data:object_id": r"\b(?:[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})\b",
+    "raw_data:chat_id": r"\b\d{5,}(?::\d+)?@(?:c\.us|s\.whatsapp\.net|g\.us|lid|newsletter|broadcast)\b|\bstatus@broadcast\b",
+    "raw_data:timestamp": r"\b\d{4}-\d{2}-\d{2}t\d{2}:\d{2}",
+    "raw_data:json": r"[{\[]\s*[\"'][\w .-]+[\"']\s*:|[\"'][\w-]+[\"']\s*:\s*(?:[\"'\[{]|\d|true\b|false\b|null\b|none\b)|\[\s*\{|\{\s*\}|\{\s*[a-z_]+\s*:\s*[^{}\n]{1,60}\}",
+    "raw_data:fence": r"```",
+    "raw_data:escape": r"\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[nrt](?:[^a-z]|$)",
+    "raw_data:tag": r"</?[a-z][a-z0-9_:-]*(?:\s+[^<>\n]{0,200})?/?>|<\|[a-z_]{2,40}\|>|\[/?(?:inst|system|tool_calls?|tool_results?|assistant)\]|<</?sys>>",
+    "raw_data:key_value": r"\b(?:uid|lead id|tenant id|session id|request id|trace id|message id|contact id|conversation id)\s*[:=#]\s*[\w-]+",
+    "raw_error:trace": r"traceback \(most recent|\bat [\w.$<>]+ ?\((?:/|[a-z]:\\|file:|node:|<anonymous>)|\bfile \"[^\"\n]+\", line \d+|"
+    r"\b(?:excecao|exception|excepcion) (?:ao|na|no|ocorreu|lancada|thrown|raised|occurred|while|in|al|en) \w+|\b(?:erro|error) (?:ao|al|while) (?:execut\w+|cham\w+ a|invoc\w+|pars\w+|ejecut\w+|call\w+ the)|"
+    r"\b(?:stack ?trace|segmentation fault|core dumped|panic: )",
+    "raw_error:socket": r"\be(?:connrefused|connreset|connaborted|timedout|notfound|hostunreach|netunreach|pipe|ai_again|noent|acces|addrinuse)\b|"
+    r"\b(?:sqlstate|errno|exit code|null ?pointer|out of memory|deadlock detected|duplicate key|constraint violation|connection refused|"
+    r"connection reset|read timed out|request timed out|rate limit(?:ed)? exceeded|too many requests|internal server error|bad gateway|"
+    r"gateway timeout|service unavailable|unprocessable entity|unauthorized request|unhandled exception|session status is not)\b",
+    "raw_error:status": r"\b(?:erro|error|http|status|status code|falha|failure|fallo|failed with|codigo de erro|retornou|returned|devolvio|respondeu)"
+    r"(?:\s+(?:code|http|codigo|interno|status|de|com|with|um|a|del servidor|do servidor|servidor)){0,3}\W{0,3}[45]\d\d\b|"
+    r"\b[45]\d\d\s+(?:forbidden|unauthorized|not found|bad request|conflict|error|timeout)\b|\bhttp/?[12]?\.?\d?\s*[1-5]\d\d\b",
+    "raw_error:hex": r"\b0x[0-9a-f]{4,}\b",
+    "raw_error:unset": r"\[object object\]|\bundefined\b(?: is not| method|!|,|\.|$)|(?:^|[,:=$] ?|(?:\b(?:oi|ola|hi|hello|hey|hola|dear|prezad[oa]|caro|cara|sr\.?|sra\.?|"
+    r"dia|tarde|noite|dias|tardes|noches|morning|chega em|valor e|total e|saldo e|pedido e|data e|nome e|order is|name is|total is|pedido es|nombre es|total es) ))(?:null|undefined)(?:[\s.,!?;:]|$)|\bnull (?:dias|days|reais|horas|hours|itens|items|unidades|units|pessoas)\b|\br\$ ?(?:nan|none|null|undefined|x{2,})",
+    "placeholder": r"\{\{[^{}\n]{1,60}\}\}|\{%[^%\n]{1,60}%\}|\$\{[^{}\n]{1,60}\}|\{[a-z][\w .]{0,40}\}|\{\d\}|%\([\w.]+\)s|<%=?|%%[\w]+%%|"
+    r"\[(?:nome|name|first|last|full|primeiro|sobrenome|apellido|nombre|cliente|customer|client|data|date|fecha|valor|value|amount|empresa|company|produto|product|producto|hora|time|telefone|phone|"
+    r"telefono|insert|inserir|insertar|insira|seu|sua|your|su|tu|link|endereco|address|direccion|cidade|preco|price|precio|placeholder|xx+|saudacao|"
+    r"assinatura|signature|firma|numero|number|horario|servico|service|atendente|loja|store)\b[^\[\]\n]{0,30}\]|\blorem ipsum\b|\b(?:todo|fixme):|"
+    r"\bxx/xx(?:/xx+)?\b",
+    "internal_url": r"\b(?:https?|wss?)://(?:localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|0\.0\.0\.0|\[::|[a-z0-9_-]+(?::\d+)?(?:/|\s|$))|"
+    r"\b(?:https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|svc|cluster|lan|corp|intranet|localdomain)\b|\blocalhost\b|"
+    r"\b(?:127\.0\.0\.1|192\.168\.\d+\.\d+|10\.\d+\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+)\b|"
+    r"\b(?:file|s3|gs|postgres(?:ql)?|redis|nats|amqp|mongodb|mysql|jdbc|kafka)://",
+    "secret": r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[a-z0-9]{10,}|\bakia[0-9a-z]{12,}|\bgh[pousr]_[a-z0-9]{16,}|\bxox[abprs]-[\w-]{8,}|"
+    r"\bbearer [\w.~+/-]{12,}|\beyj[\w-]{8,}\.[\w-]+|-----begin |\b(?:api[ _-]?key|access[ _-]?token|client[ _-]?secret|secret[ _-]?key)\s*[=:]\s*\S{4,}|"
+    r"\b(?:token|secret)\s*[=:]\s*[\w.-]{16,}",
+    "raw_data:sql": r"\bselect (?:\*|count\()|\bselect\b[^.;\n]{1,120}\bfrom \w+ where \w+ ?[=<>]|\binsert into \w+ ?\(|\bupdate \w+ set \w+ ?=|"
+    r"\bdelete from \w+(?: where|;)|\bdrop table\b|\balter table\b|\bleft join \w+ on\b",
+    "raw_data:path": r"(?:^|[\s(\"'=:])/(?:home|app|apps|usr|var|etc|opt|srv|tmp|root|mnt|data|src|workspace|api|v\d|internal|admin|proc|lib)(?:/[\w.-]+)+|"
+    r"\b[a-z]:\\[\w\\.-]+|(?:^|[\s(\"'])(?:\.{0,2}/)?[\w-]+(?:/[\w.-]+)+\.(?:py|ts|js|tsx|go|rb|java|sql|ya?ml|toml|env|sh|php|md|json)\b|"
+    r"\b[\w-]+\.(?:py|ts|tsx|jsx|go|rb|java|php|js):\d+",
+}  # fmt: skip
+
+CASED: Final = {
+    "raw_error:exception": r"\b[A-Z][A-Za-z]*[a-z](?:Error|Exception|Warning|Fault)\b",
+    "raw_error:not_a_number": r"\bNaN\b",
+    "raw_error:none": r"[,:$=] ?None\b|\b(?:Olá|Oi|Hi|Hello|Hey|Hola|Dear|Prezad[oa]|Car[oa]|Sra?\.?|dia|tarde|noite|dias|tardes|noches|morning|afternoon|"
+    r"evening|é|is|es|de|em|para|for|with|com|a|o) None(?:[.,!?:;]|$)",
+    "snake_case:camel": r"\b(?:get|set|send|list|create|update|delete|move|fetch|find|search|handle|is|has|remove|call)[A-Z][a-z]\w*\b|"
+    r"\b[a-z]{3,}(?:[A-Z][a-z]+)*(?:Id|Ids|Key|Url|Type|Name|Status|Token|Count|Value|Config|Handler|Service|At|By)\b",
+    "snake_case:environment": r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=|\b(?:PATH|HOME|TOKEN|KEY|SECRET|DEBUG|ENV|PASSWORD)=\S",
+    "raw_data:sql_upper": r"\bSELECT\s.{1,120}\sFROM\s|\bINSERT INTO\b|\bUPDATE \w+ SET\b|\bDELETE FROM\b|\bWHERE \w+ ?[=<>]",
+}  # fmt: skip
+
+_FRAGMENTS: Final = {
+    "role": r"(?:manager|admin|agent|owner|viewer|operator|superuser|superadmin|root|member|supervisor role|staff)",
+    "few": r"(?:\s+[\w'\"]+){0,4}?\s+",
+    "text": r"(?:mensagem|resposta|versao|rascunho|message|reply|response|answer|draft|version|mensaje|respuesta|borrador|redacao)",
+    "judged": r"(?:reprovad|vetad|barrad|bloquead|rejeitad|recusad|rechazad|sinalizad|filtrad)[oa]|(?:rejected|blocked|vetoed|flagged|filtered|denied)",
+    "about": r"(?:intencao|intencion|intent|sentimento|sentimiento|sentiment|categoria|category|urgencia|urgency|prioridade|prioridad|priority|spam|toxic\w*|lead|topic|label|classe|class)",
+}
+FRAGMENTS: Final = _FRAGMENTS
+
+PHRASES: Final = {
+    "self_reference:prompt": r"\b(?:meus?|my|mi|nosso|system|do sistema|initial|internal) prompts?\b|\bprompts? (?:de sistema|do sistema|del sistema|system|inicial|interno|template)\b|"
+    r"\b(?:o|the|el|no|in the|in my|en el) prompt (?:diz|says|dice|manda|pede|indica|tells|nao|does|que recebi|i was)|\bsystem (?:prompt|message)\b",
+    "self_reference:instructions": r"\b(?:instruc(?:oes|ao|ciones|cion)|diretrizes|directrices) internas?\b|\b(?:minhas|mis) (?:regras|reglas) internas\b|"
+    r"\b(?:instruc(?:oes|ao|ciones|cion)|diretrizes|regras|directrices|reglas) (?:de sistema|do sistema|del sistema|do prompt|do meu sistema)\b|"
+    r"\b(?:internal|system|hidden|developer) (?:instructions?|guidelines?)\b|"
+    r"\b(?:minhas|my|mis|nossas) (?:instruc(?:oes|ciones)|instructions|diretrizes|guidelines|directrices|programming|programacao)(?: \w+){0,2}? "
+    r"(?:diz|dizem|mandam|proibe|proibem|nao|impedem|pedem|say|tell|don't|do not|forbid|prevent|prohibit|dicen|me|no|require|exigem|indican|indicam|state)\b|"
+    r"\b(?:de acordo com|conforme|segundo|segun|according to|as per|per|based on|seguindo|following|com base em) (?:as |the )?(?:minhas|my|mis) (?:\w+ )?"
+    r"(?:instruc(?:oes|ciones)|instructions|diretrizes|guidelines|directrices|programming|programacao|training|treinamento)|"
+    r"\b(?:fui|estou|i was|i have been|i am|i've been|i'm|fui|estoy|he sido) (?:\w+ )?(?:instruid[oa]|programad[oa]|treinad[oa]|configurad[oa]|entrenad[oa]|programmed|trained|instructed|"
+    r"configured|not (?:allowed|permitted) to (?:reveal|mention|disclose))\b|\b(?:my|meus|minha|mi) (?:training|dados de treinamento|base de treinamento|entrenamiento|"
+    r"knowledge cutoff|data de corte)\b|\bknowledge cut-?off\b",
+    "architecture:parts": r"\b(?:busca|pesquisa|busqueda) (?:semantica|vetorial|vectorial)\b|\b(?:semantic|embedding|similarity) search\b|"
+    r"\bjobs? (?:de|do|of) (?:sincroniz|process|import|export|envio|backup|fila)\w*|\b(?:falha|erro|fallo|error|failure) (?:no|na|do|da|en el|en la|in the) (?:job|worker|pipeline|backend|cron|banco de dados|fila)\b|"
+    r"\b(?:fila|queue|cola) (?:de |of )?(?:mensagens|messages|mensajes|eventos|events|jobs|processamento)\b|"
+    r"\b(?:saida|output|resposta|salida) (?:do|of the|del) (?:modelo|model|llm)\s*:|\b(?:minha|my|mi) (?:instrucao|instruction|instruccion) (?:e|is|es)\b|"
+    r"\b(?:seu|este|esse|o|do|ao|tu|su|el|del|al) lead\b",
+    "self_reference:context": r"\b(?:meu|my|mi) (?:contexto|context(?: window)?|banco de dados|base de dados|database|memoria interna|sistema de busca)\b|"
+    r"\b(?:ignor\w+|desconsider\w+|disregard\w*) (?:as |the |all |las |todas as )?(?:\w+ )?(?:instruc(?:oes|ciones)|instructions)(?: anteriores| previas)?\b|"
+    r"\b(?:o|the|el) (?:modelo|model) (?:gerou|retornou|respondeu|falhou|alucinou|generated|returned|failed|hallucinated|genero|devolvio|respondio)\b|"
+    r"\b(?:aguard\w+|esper\w+|waiting for|awaiting) (?:um |a |uma |o |an |que )?(?:um |una? )?(?:human[oa]?|operador[a]?|operator|reviewer|revisor[a]?|moderador[a]?)\b.{0,20}?\b(?:aprov\w+|approv\w+|revis\w+|review|apruebe|autoriz\w+)",
+    "self_reference:model": r"\b(?:como|sendo|siendo|por ser) (?:um |uma |un |una )?(?:modelo|ia\b|i\.a\.|inteligencia artificial|llm|chatbot|grande modelo)|"
+    r"\bas an? (?:ai\b|large language|language model|llm|artificial intelligence|chatbot|machine learning)|"
+    r"\b(?:sou|soy|i'm|i am|i'm just|apenas|somente|being) (?:apenas |solo |just |only |so )?(?:um |un |an? )?(?:modelo de (?:linguagem|ia|lenguaje)|(?:large )?language model|llm)\b|"
+    r"\b(?:o|the|el|meu|my|nosso|our|mi) (?:modelo de (?:linguagem|ia|lenguaje)|language model|llm|ai model)(?: \w+)? (?:nao|gerou|respondeu|retornou|generated|returned|failed|"
+    r"can't|cannot|no|genero|devolvio|que uso|i use)\b|\b(?:gpt-?\d|openai|anthropic|claude|gemini|llama ?\d)\b[^.!?\n]{0,30}\b(?:api|model|modelo|gerou|generated|token|respondeu)|"
+    r"\b(?:powered by|rodando (?:em|no)|baseado no|running on|uso o|usando o|via|modelo) (?:o |the )?(?:gpt|openai|anthropic|claude|chatgpt|gemini|llama)|"
+    r"\b(?:janela de contexto|context window|ventana de contexto|limite de tokens|token limit|max tokens|temperatura do modelo|alucin(?:ei|acao do modelo)|hallucinat\w+)\b",
+    "tool_name:called": r"\b(?:cham(?:ei|ar|ando|ada)|acion(?:ei|ar|ando)|execut(?:ei|ar|ando|e)|rod(?:ei|ar|ando)|invo(?:quei|car|cando)|us(?:ei|ar|ando)|llam(?:e|ar|ando|o)|ejecut(?:e|ar|ando)|"
+    r"call(?:ed|ing)?|invok(?:ed|ing|e)|using|used|ran|running|execut(?:ed|ing)|trigger(?:ed|ing)?)\s+(?:a |o |as |the |my |minha |la |el |uma |an? )?(?:\w+ )?"
+    r"(?:(?:ferramenta|herramienta|funcao|funcion|tool|function)s? (?:de |para |interna|to |for |del )?(?:consult|busc|pesquis|agend|calcul|envi|pedid|catalog|search|lookup|look up|query|interna|"
+    r"handoff|crm|order|calendar|sistema|knowledge|conhecimento|produt|get|fetch|\w+_)|(?:search|lookup|\w+) (?:tool|function)\b|(?:api|skill|plugin|endpoint|rotina interna)\b)",
+    "tool_name:returned": r"\b(?:ferramenta|herramienta|tool|funcao|funcion|function|api|consulta interna|integracao|integration|integracion|busca interna|automacao|query|requisicao)s?"
+    r"(?: (?:de|do|da|del) [\w ]{1,30}?)? (?:ela |me |nao |did not |didn't |no |has |tool )?(?:retorn(?:ou|a|aram)|devolve(?:u)?|devolvio|respondeu|returned|returns|responded|falhou|fallo|failed|"
+    r"deu erro|dio error|timed out|errored|nao respondeu|caiu|threw|nao devolveu|return)\b|\b(?:tool|function)[ -](?:call|calls|calling|result|output|response)s?\b|"
+    r"\bchamada (?:de|da|a) (?:ferramenta|funcao|api)\b|\bllamada a la (?:herramienta|funcion|api)\b",
+    "architecture:database": r"\b(?:base|banco|store|indice|database|index) (?:de dados )?(?:vetorial|vectorial|de vetores|de vectores|de embeddings)\b|\bvector (?:store|database|db|search|index)\b|"
+    r"\b(?:encontr\w+|consult\w+|busquei|busc\w+|procurei|registr\w+|grav\w+|salv\w+|atualiz\w+|retorn\w+|found|find|look\w+|search\w+|quer\w+|saved?|stored?|updated?|encontre|busque|guard\w+)\b"
+    r"[^.!?\n]{0,25}\b(?:na|no|da|do|nosso|nossa|in|the|our|from|en|la|el|nuestra|de|to) (?:our |nosso |nossa |nuestra |the )?(?:banco de dados|base de dados|database|base de datos|base de conhecimento|"
+    r"knowledge base|base de conocimiento|tabela de \w+|crm|cache)\b|\b(?:base de conhecimento|knowledge base|base de conocimiento)\b|"
+    r"\b(?:tabela|table|tabla|coluna|column|columna|campo|field) (?:de |do |da )?[\"'`]?\w+_\w+|\b(?:tabela|table|tabla) (?:de |do |of )?[\"'`]?(?:leads|users|contacts|orders|messages|customers|conversations|tenants|appointments)\b",
+    "architecture:crm": r"\b(?:nosso|no|do|nuestro|our|in the|in our|en el|to the|al) crm\b(?:[^\s]|\s*[^\d\s/-]|$)|\b(?:mov(?:i|er|endo|ido|a)|moved?|moving|mueve|mover|movi)\s+(?:o |a |seu |sua |your |the |su |tu |el )?"
+    r"(?:contato|card|lead|cadastro|deal|negocio|atendimento|contact|contacto|oportunidade|opportunity|registro)\b[^.!?\n]{0,40}\b(?:etapa|estagio|funil|pipeline|coluna|stage|crm|embudo|column|kanban|quadro)|"
+    r"\b(?:automacao|automation|automatizacion|gatilho|trigger|integracao|fluxo|workflow)\b[^.!?\n]{0,40}\b(?:disparad[oa]|disparou|acionad[oa]|executad[oa]|executou|triggered|fired|executed|falhou|failed)\b",
+    "internal_note:lead": r"\b(?:seu|este|esse|o|do|ao|um|novo|your|this|the|tu|su|el) lead\b(?: (?:esta|ta|is|foi|was|tem|has|score|status|e\b|qualificad|frio|quente|morno|qualified|stage|source|nao|no|entrou|"
+    r"veio|id|owner|es|fue|tiene)|[.,!?]|$)|\blead (?:score|scoring|qualificad[oa]|status|stage|id|frio|quente|morno|owner|source)\b|\b(?:score|pontuacao|puntuacion)\s+(?:do |de |del |of )?(?:lead|contato|cliente|customer|contact)\b",
+    "internal_note:classified": r"\b(?:classifi(?:quei|cad[oa]|cou|ed|camos|que)|clasifi(?:que|cad[oa]|co)|categori(?:zei|zad[oa]|zed|ce)|detect(?:ei|ad[oa]|ed|amos|e|ou)|identifi(?:quei|cad[oa]|ed|que)|flagged|marked|marquei|tagged|"
+    r"etiquet\w+|rotul\w+|labell?ed)\b[^.!?\n]{0,40}\b{about}\b|\b{about} (?:detectad[oa]|identificad[oa]|detected|classificad[oa]|classified|recognized|reconhecid[oa])\b|"
+    r"\b(?:confianca|confidence|confianza)\s*(?:score|level|de|of|:|=|do modelo|is|em|at)?\s*(?:[:=]|de|of)?\s*(?:0?[.,]\d+|\d{1,3} ?%)|\b(?:0?[.,]\d+|\d{1,3} ?%) (?:de )?(?:confianca|confidence|confianza)\b|"
+    r"\b(?:nivel|grau|score|level|grado) (?:de |of )?(?:confianca|confidence|confianza)\b|\bintent(?: classifier)?\s*[:=]|\b(?:classificador|classifier|clasificador)(?: de inten\w+| marcou| flagged| said| retornou| disse| devolvio| marco|[.,!]|$)|\b(?:by|pelo|por el) (?:our |nosso |the |nuestro )?(?:classifier|classificador|clasificador)\b|\b(?:classificou|clasifico|classified|categorizou|flagged) (?:\w+ ){0,4}?(?:como|as) \w+",
+    "internal_note:note": r"\b(?:nota|observacao|anotacao|comentario|mensagem|aviso|lembrete|informacao|uso|documento|politica|procedimento|regra) intern[oa]s?\b|"
+    r"\b(?:uso|memo|documento|comentario) interno\b|\binternal (?:note|only|use|memo|comment|message|policy|document|reminder|remark)s?\b|\bfor internal\b|\bpara (?:o )?(?:uso|time|equipe) intern[oa]\b|"
+    r"\b(?:nao|no|do not|don't|never|nunca) (?:mostr\w+|envi\w+|compartilh\w+|revel\w+|show|send|share|reveal|forward|diga|decir|mencion\w+|mention|tell|oferec\w+|offer) (?:\w+ ){0,4}?(?:ao|para o|pro|al|"
+    r"to the|with the|com o|con el|the) (?:cliente|customer|client|lead|usuario|user|contato)\b",
+    "internal_note:approval": r"\b(?:fila|queue|cola|lista|etapa) (?:de |for |of |da )?(?:aprovacao|approval|aprobacion|moderacao|revisao humana|human review)\b|\bapproval (?:queue|panel|workflow)\b|"
+    r"\b(?:minha|esta|my|this|mi|sua|a|the|la|nossa) (?:\w+ ){0,2}?{text} (?:\w+ ){0,3}?(?:{judged})\b|\b(?:{judged})\s+(?:a |o |my |the |this |la |mi |minha |este |esta )?(?:\w+ ){0,2}?{text}\b|"
+    r"\b(?:reprovou|vetou|barrou|bloqueou|rejeitou|recusou|rechazo|bloqueo|veto) (?:a |o |la |mi |minha |el |esta |este )?(?:\w+ ){0,2}?{text}\b|"
+    r"\b(?:{judged})\s+(?:pel[oa]s?|por|by|en|na|no|in)\s+(?:the |our |la |el |o |a |nosso |nossa )?(?:\w+ )?(?:filtro|sistema|politica|guardrail|gate|moderacao|filter|policy|system|moderation|guardrails|regra|validador|seguranca|compliance)|"
+    r"\b(?:content|safety) (?:filter|policy|moderation|guardrail)s?\b|\bfiltro de (?:conteudo|seguranca|contenido)\b|\b(?:rascunho|draft|borrador) (?:da|de|desta|of|del|of the|of my|of your) (?:\w+ )?(?:resposta|mensagem|reply|message|response|respuesta|mensaje)\b|"
+    r"\b(?:draft (?:reply|response|answer|message)|(?:rascunho|draft|borrador) (?:pendente|pending|aguardando|para aprova\w+))\b|\b(?:aguardando|awaiting|pending|esperando) (?:\w+ )?(?:aprovacao|approval|aprobacion) "
+    r"(?:do operador|humana|interna|from (?:the )?operator|by (?:a )?human|del operador|humana)\b",
+    "reasoning:transcript": r"\b(?:usuario|user|cliente|customer|human|humano)\s*:[^\n]{0,200}\b(?:assistente|assistant|asistente|agente|agent|bot|ai)\s*:|"
+    r"(?:^|[\n|.!?,;] ?)(?:sentiment|sentimento|sentimiento|intent|intencao|intencion|urgency|urgencia|lead score|persona|confidence|confianca)\s*[:=]\s*\w|"
+    r"(?:^|\n)(?:response|reply|message|resposta|mensagem|respuesta|mensaje) (?:to|for|para|ao|al|pro) (?:the |o |el )?(?:customer|client|user|cliente|usuario)\s*:",
+    "reasoning:header": r"(?:^|\n)[\s*_#>-]*(?:reasoning|thinking|thoughts?|raciocinio|pensamento|chain of thought|scratchpad|razonamiento|pensamiento|action input|"
+    r"(?:final|suggested|proposed|draft|revised) (?:answer|reply|response|message)|(?:resposta|mensagem|respuesta|mensaje|texto) (?:final|sugerid[oa]|propost[oa]|revisad[oa]|ao cliente|para o cliente|para enviar|al cliente)|"
+    r"sugestao de (?:resposta|mensagem)|rascunho|borrador|assistant|system|output|tool|observation|context|contexto|objetivo da resposta|tom|tone|intent|intencao|estrategia|strategy|analysis|analise d[oa] \w+|"
+    r"justificativa|internal|resumo interno)\s*[*_]*\s*:",
+    "reasoning:third_person": r"\b(?:the (?:user|customer|client|lead)|(?:o|este|esse) (?:usuario|cliente|lead|contato)|(?:el|este) (?:usuario|cliente|contacto)) (?:\w+ )?(?:seems?|appears?|wants?|is asking|is requesting|asked|"
+    r"just asked|sounds|demonstr\w+|parece|pediu|perguntou|esta (?:pedindo|perguntando|irritad|querendo|interessad|solicitando|insatisfeit|frustrad|bravo|brava)|quer saber|quer (?:um |o )?(?:preco|desconto)|"
+    r"deseja saber|pregunta|pide|quiere saber|pregunto|pidio|esta (?:preguntando|pidiendo|molest))\b|(?:^|[>\n:.]\s*)(?:cliente|customer|user|usuario|lead) (?:quer|quiere|wants|parece|seems|pediu|pidio|asked|esta|insist\w+|perguntou)\b|"
+    r"\b(?:vou|devo|preciso|i should|i will|i'll|i need to|debo|voy a|so i will|entao vou|let me) (?:\w+ )?(?:responder com|manter (?:o )?tom|usar (?:um )?tom|usar empatia|respond with|keep (?:the|a) tone|be empathetic|mostrar empatia|"
+    r"apologi[sz]e first|desculpar-me primeiro|oferecer uma resposta|classificar|acknowledge the|mantener (?:el|un) tono|follow the (?:policy|instructions))\b",
+    "reasoning:plan": r"\b(?:passo|step|paso|etapa) \d+\s*[:.)-][^.!?\n]{0,60}\b(?:intencao|intent|intencion|empatia|empathy|o cliente|the (?:customer|user)|el (?:cliente|usuario)|o usuario|tom|tone|tono|resposta|response|respuesta|ferramenta|tool)\b",
+    "reasoning:revised": r"\b(?:aqui (?:esta|vai|segue|tiene[s]?|va)|segue|here(?:'s| is| you go)|sigue)[\s:,]+(?:a |o |the |your |an? |la |el |un |uma |my |su |tu |uma )?(?:\w+ ){0,2}?{text}"
+    r"(?:[^.!?\n:]{0,40})?(?:revisad|reescrit|corrigid|corregid|ajustad|sugerid|atualizad|revised|rewritten|updated|suggested|corrected|safer|better|shorter|for the customer|para o cliente|para el cliente|conforme solicitado|"
+    r"as requested|como pediu|solicitad|with a|com (?:um )?tom|mais (?:curta|educada|formal)|:)|\bhere(?:'s| is) (?:a|the|my|your) (?:\w+ )?(?:reply|response|draft|answer)\b|"
+    r"\b(?:revised|rewritten|reworded) (?:message|reply|response|answer|version)\b|\b(?:mensagem|resposta|mensaje|respuesta) (?:reescrita|revisada|reformulada)\b|"
+    r"\blet me know if you(?:'d| would) like (?:me to )?(?:adjust|rewrite|revise|change the tone|any changes to the (?:message|reply))|\b(?:quer|deseja|gostaria) que eu (?:ajuste|reescreva|reformule|mude o tom|refaca a mensagem)|"
+    r"\bso here is a (?:\w+ )?(?:one|answer|version)\b",
+    "system_role:scope": r"\b[a-z]+:(?:read|write|admin|delete|manage|override|all|\*)(?:\b|$)",
+    "system_role:access": r"\b(?:perfil|role|papel|rol|profile|escopo|scope|permiss(?:ao|ions?)|permisos?|acesso|access|nivel de acesso|access level|privilege|privilegio)s?(?: \w+)?(?: (?:atual|actual|current))?"
+    r"\s*(?:e|is|es|de|of|:|=|do tipo|como|as|level|required:?|requerido)?\s*[\"'`(]*(?:{role})\b(?: [^d]|[^\w ]|$)|\b(?:requer|exige|precisa de|requires?|required|needs?|requiere|necesita|require|exigem)\s+(?:\w+ ){0,3}?[\"'`]?(?:{role})[\"'`]?"
+    r"(?:'s)?(?: (?:role|permission|access|scope|privileges?|rights|level)|[\"'`]|[.,)]|$)|\b(?:{role}) (?:role|permission|scope|privilege|access level|rights)s?\b|"
+    r"\b(?:role|permission|permissao|escopo|scope|permiso|privilege)s? (?:[\"'`]?\w+[\"'`]? )?(?:insuficiente|insufficient|not sufficient|denied|negad[oa])|\binsufficient (?:role|permission|scope|privilege)s?\b|"
+    r"\b(?:nao tenho|nao tem|no tengo|i don't have|i do not have|missing|sem|falta|lack) (?:\w+ ){0,2}?(?:escopo|scope|role|permissao de (?:escrita|leitura|api)|write access|read access|permisos de (?:escritura|lectura))\b",
+}  # fmt: skip
+
+LOANWORDS: Final = (
+    "webhook", "webhooks", "endpoint", "endpoints", "payload", "payloads", "uuid", "guid", "json", "yaml", "mcp", "llm", "backend",
+    "back-end", "stacktrace", "traceback", "middleware", "localhost", "regex", "api key", "rate limit", "vector store", "embedding",
+    "embeddings", "guardrail", "guardrails", "fallback", "tenant", "tenants", "system prompt", "prompt", "enrollment", "schema", "timeout",
+    "parser", "cron", "cronjob", "serverless", "kubernetes", "docker", "postgres", "postgresql", "redis", "supabase", "nats", "kafka", "graphql",
+    "sql", "boolean", "deploy", "rollback", "hardcoded", "debug", "handoff", "tool call", "function call", "dataset",
+    "query", "queries", "request id", "access token", "openapi", "crawler", "scraper", "retry", "retries", "webhook_sources",
+    "workflow id", "trigger", "event log", "namespace", "frontend", "front-end", "n8n", "langchain", "rag", "thread id",
+)  # fmt: skip
+"""Words that Portuguese and Spanish business talk does not use."""
+
+ALWAYS: Final = (
+    "webhook", "webhooks", "uuid", "guid", "llm", "mcp", "stacktrace", "stack trace", "traceback", "webhook_sources", "localhost",
+    "vector store", "tool call", "function call", "api key", "system prompt", "n8n", "langchain", "jsonb", "graphql", "postgresql", "supabase",
+)  # fmt: skip
+"""Words that betray the machine in every language."""
+
+NEAR_SYSTEM: Final = (
+    "pipeline", "schema", "prompt", "payload", "tenant", "fallback", "guardrail", "guardrails", "gate", "migration", "migrations", "migracao",
+    "endpoint", "endpoints", "json", "backend", "back-end", "middleware", "timeout", "cache", "token", "tokens", "header", "headers", "query", "parser", "script",
+    "deploy", "rollback", "trigger", "handoff", "embedding", "embeddings", "api", "apis", "cron", "retry", "enrollment",
+    "workflow", "yaml", "regex", "null", "boolean", "dataset", "namespace", "rate limit",
+)  # fmt: skip
+
+SYSTEM: Final = (
+    r"\b(?:api|apis|endpoint|webhook|payload|json|servidor|server|banco de dados|database|base de datos|request|requisicao|requisicoes|"
+    r"solicitud http|integracao|integration|integracion|prompt|modelo de linguagem|language model|bot|crm|backend|null|timeout|timed out|"
+    r"retorn(?:ou|a|aram)|returned|devolvio|executa\w*|execuc\w+|executed|disparou|disparad[oa]|triggered|acionad[oa]|deploy\w*|tool|ferramenta de|herramienta de|"
+    r"parse\w*|configurad[oa]s?|configured|inbound|outbound|stack|exception|excecao|guardrails?|gate|schema|token|query|tenant|uuid|sql|"
+    r"automac\w+|automation|my (?:first |previous )?(?:answer|reply|response|draft)|minha (?:primeira )?resposta|mi (?:primera )?respuesta|resposta padrao|default (?:reply|response|answer)|"
+    r"respuesta (?:por defecto|predeterminada)|vazi[oa]|empty response|http|status code|migration|migrac\w+|fallback|embedding\w*|llm)\b"
+)  # fmt: skip
+
+INNOCENT: Final = {
+    "truck": r"\b(?:truck|caminh\w+|camion\w*|kg|quilos|kilos|tons?|toneladas?|drone|vehicle|veiculo|vehiculo|cargo|carga|lbs?|satellite|foguete|rocket|van)\b",
+    "course": r"\b(?:curso|cursos|course|courses|aula|aulas|workshop|livro|libro|book|apostila|bootcamp|faculdade|taller|palestra|podcast|edicao)\b",
+    "place": r"\b(?:bar|cafe|pub|restaurante|restaurant|hostel|hotel|loja|store|club|clube|festival|studio|rua|avenida|street)\b",
+    "estate": r"\b(?:lease|rent|apartment|landlord|building|property|condo|aluguel|inquilino|unit|flat|house)\b",
+    "pipes": r"\b(?:gas|oil|oleo|petroleo|agua|water|queijo|producao|production|duto|sewage|esgoto)\b",
+}  # fmt: skip

@@ -1,0 +1,422 @@
+"""The story of guardrails: every draft is judged when it is filed, and every approved text again before it leaves.
+
+A text that a person approved goes out only from here, as `SendCommand`, with our clearance sealed to the approval.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from contracts import messages as m
+from services.guardrails import judging, metrics, store
+from services.guardrails.chain import CHAIN_VERSION, Cleared, Deferred, Vetoed, chain_hash
+from services.guardrails.config import Config
+from services.guardrails.facts import Facts
+from services.guardrails.gate import Gate, Phase, Verdict
+from services.guardrails.rules import TenantRules
+from shared import seal
+from shared.bus import (
+    NOTHING,
+    CancelJobs,
+    Effects,
+    Handlers,
+    Heard,
+    Job,
+    Quick,
+    StartJob,
+    Timer,
+    no_facts,
+)
+from shared.ids import derived_id
+from shared.runtime import Context, Service
+
+SESSION_RETRY = timedelta(seconds=10)
+CONSENT_OF: dict[str, str] = {
+    "opt_out": "opted_out",
+    "erasure_request": "erasure_requested",
+    "opt_in": "opted_in",
+    "ask": "paused",
+}
+
+_draft = msgspec.json.Decoder(m.DraftProposed | m.DraftSubmitted)
+
+
+# ------------------------------------------------------------------------------------------------------------- filing
+
+
+def on_draft(heard: Heard[m.DraftProposed | m.DraftSubmitted], known: tuple[Facts, str]) -> Effects:
+    """A draft is judged before a person sees it."""
+    return _file(heard.message, known[0], known[1], run_id=derived_id(heard.id, "run"), filed_at=heard.now)
+
+
+def on_filing_due(job: Job, known: tuple[Facts, str]) -> Effects:
+    """A draft that could not be judged yet."""
+    draft = _draft.decode(job.payload)
+    return _file(draft, known[0], known[1], run_id=derived_id(job.token, "run"), filed_at=job.now)
+
+
+def _file(
+    message: m.DraftProposed | m.DraftSubmitted, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime
+) -> Effects:
+    draft = judging.draft_of(message, message.tenant, filed_at)
+    result = judging.run_chain(draft, facts, Phase.FILING, _observe)
+    record = judging.record(draft, facts, Phase.FILING, result, message.tenant)
+    for category in judging.leaks(result):
+        metrics.LEAKS.labels(category).inc()
+    writes = [store.run(run_id, message, record)]
+    match result:
+        case Cleared():
+            return Effects(writes=writes, says=[_cleared(message, draft.body, result, facts)])
+        case Vetoed():
+            metrics.VETOES.labels(result.gate, result.code, Phase.FILING.value, channel).inc()
+            return Effects(writes=writes, says=[_vetoed(message, result)])
+        case Deferred():
+            again = StartJob(
+                id=derived_id(message.draft_id, "filing"),
+                kind="filing",
+                key=str(message.draft_id),
+                payload=msgspec.json.encode(message),
+                due_at=result.retry_at,
+            )
+            return Effects(writes=writes, jobs=[again])
+
+
+def _cleared(
+    message: m.DraftProposed | m.DraftSubmitted, drafted_body: str, result: Cleared, facts: Facts
+) -> m.DraftCleared:
+    is_agent = isinstance(message, m.DraftProposed)
+    draft = judging.draft_of(message, message.tenant, facts.now)
+    return m.DraftCleared(
+        tenant=message.tenant,
+        draft_id=message.draft_id,
+        turn_id=message.turn_id if is_agent else None,
+        origin="agent" if is_agent else message.origin,
+        conversation_id=message.conversation_id,
+        contact_id=message.contact_id,
+        destination=message.destination,
+        kind=message.kind,
+        body=result.body,
+        drafted_body=drafted_body,
+        language=message.language,
+        context_revision=message.context_revision,
+        reason=message.reason if is_agent else "",
+        evidence=message.evidence if is_agent else (),
+        redraft_of=message.redraft_of if is_agent else None,
+        verdicts=judging.shown(result.verdicts),
+        classes=judging.classes(draft, facts),
+        chain_version=str(CHAIN_VERSION),
+        chain_hash=chain_hash(),
+        facts_digest=judging.digest(facts),
+    )
+
+
+def _vetoed(message: m.DraftProposed | m.DraftSubmitted, result: Vetoed) -> m.DraftVetoed:
+    return m.DraftVetoed(
+        tenant=message.tenant,
+        draft_id=message.draft_id,
+        turn_id=message.turn_id if isinstance(message, m.DraftProposed) else None,
+        conversation_id=message.conversation_id,
+        contact_id=message.contact_id,
+        gate=result.gate,
+        code=result.code,
+        instruction=" ".join(result.instructions),
+        ends_turn=result.code in judging.ENDS_TURN,
+        verdicts=judging.shown(result.verdicts),
+        chain_version=str(CHAIN_VERSION),
+        chain_hash=chain_hash(),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- dispatch
+
+
+def on_draft_approved(heard: Heard[m.DraftApproved], _: None) -> Effects:
+    """A person said yes: the last look comes when the text may leave."""
+    snapshot = heard.message.snapshot
+    job = StartJob(
+        id=derived_id(snapshot.decision_id, "dispatch"),
+        kind="dispatch",
+        key=str(snapshot.decision_id),
+        due_at=snapshot.not_before,
+    )
+    return Effects(writes=[store.approved(heard.message)], jobs=[job])
+
+
+def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, store.Dispatch | None], Effects]:
+    """The dispatch chain, authoritative; the three answers are cleared, deferred and refused."""
+
+    def on_dispatch_due(job: Job, waiting: store.Dispatch | None) -> Effects:
+        if waiting is None:
+            return NOTHING  # revoked, or settled by an earlier run
+        snapshot = waiting.approval.snapshot
+        if waiting.heard_revision > snapshot.context_revision:
+            return _refused(job, waiting, "binding", "context_changed", ())
+        if job.now > snapshot.send_by:
+            return _refused(job, waiting, "binding", "send_by_passed", ())
+        if not waiting.is_channel_ready:
+            return _deferred(job, waiting, job.now + SESSION_RETRY, "session", "session_not_ready", ())
+        return _judged(job, waiting, signer, clearance)
+
+    return on_dispatch_due
+
+
+def _judged(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
+    snapshot = waiting.approval.snapshot
+    draft = judging.draft_of(snapshot, job.tenant, snapshot.filed_at or snapshot.decided_at)
+    result = judging.run_chain(draft, waiting.facts, Phase.DISPATCH, _observe)
+    record = judging.record(draft, waiting.facts, Phase.DISPATCH, result, job.tenant)
+    kept = Effects(writes=[store.run(derived_id(job.token, "run"), snapshot, record)])
+    match result:
+        case Cleared():
+            return kept + _let_go(job, waiting, signer, clearance, result)
+        case Deferred():
+            gate, code = judging.deferring(result)
+            return kept + _deferred(job, waiting, result.retry_at, gate, code, judging.shown(result.verdicts))
+        case Vetoed():
+            metrics.VETOES.labels(result.gate, result.code, Phase.DISPATCH.value, waiting.channel_kind).inc()
+            return kept + _refused(job, waiting, result.gate, result.code, judging.shown(result.verdicts))
+
+
+def _let_go(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta, result: Cleared) -> Effects:
+    metrics.DISPATCHES.labels("cleared").inc()
+    approval, snapshot = waiting.approval, waiting.approval.snapshot
+    expires_at = min(job.now + clearance, snapshot.send_by)
+    statement = seal.ClearanceSeal(
+        decision_id=snapshot.decision_id,
+        approval_sha256=seal.fingerprint(approval.seal),
+        chain_version=str(CHAIN_VERSION),
+        chain_hash=chain_hash(),
+        facts_digest=judging.digest(waiting.facts),
+        cleared_at=job.now,
+        expires_at=expires_at,
+    )
+    return Effects(
+        writes=[
+            store.settle(snapshot.decision_id, "cleared", job.now),
+            store.reserve(snapshot, job.tenant, job.now),
+        ],
+        says=[
+            m.SendCommand(
+                tenant=job.tenant,
+                snapshot=snapshot,
+                approval_seal=approval.seal,
+                clearance_seal=signer.sign(statement, now=job.now),
+            ),
+            m.DispatchCleared(
+                tenant=job.tenant,
+                obligation_id=snapshot.obligation_id,
+                decision_id=snapshot.decision_id,
+                conversation_id=snapshot.conversation_id,
+                expires_at=expires_at,
+                verdicts=judging.shown(result.verdicts),
+            ),
+        ],
+    )
+
+
+def _deferred(
+    job: Job,
+    waiting: store.Dispatch,
+    retry_at: datetime,
+    gate: str,
+    code: str,
+    verdicts: tuple[m.GateVerdict, ...],
+) -> Effects:
+    """A timer tries again; past `send_by` a deferral is a refusal."""
+    snapshot = waiting.approval.snapshot
+    if retry_at > snapshot.send_by:
+        return _refused(job, waiting, gate, "send_by_passed", verdicts)
+    metrics.DISPATCHES.labels("deferred").inc()
+    said = m.DispatchDeferred(
+        tenant=job.tenant,
+        obligation_id=snapshot.obligation_id,
+        decision_id=snapshot.decision_id,
+        conversation_id=snapshot.conversation_id,
+        gate=gate,
+        code=code,
+        retry_at=retry_at,
+        verdicts=verdicts,
+    )
+    return Effects(says=[said], jobs=[StartJob(id=job.id, kind="dispatch", key=job.key, due_at=retry_at)])
+
+
+def _refused(job: Job, waiting: store.Dispatch, gate: str, code: str, verdicts: tuple[m.GateVerdict, ...]) -> Effects:
+    metrics.DISPATCHES.labels("refused").inc()
+    snapshot = waiting.approval.snapshot
+    said = m.DispatchRefused(
+        tenant=job.tenant,
+        obligation_id=snapshot.obligation_id,
+        decision_id=snapshot.decision_id,
+        conversation_id=snapshot.conversation_id,
+        gate=gate,
+        code=code,
+        detail=next((one.detail for one in verdicts if one.outcome == "veto"), ""),
+        verdicts=verdicts,
+    )
+    return Effects(writes=[store.settle(snapshot.decision_id, "refused", job.now)], says=[said])
+
+
+def on_approval_ended(heard: Heard[m.ApprovalEnded], _: None) -> Effects:
+    """The approval is void: what waits here never leaves."""
+    decision_id = heard.message.decision_id
+    if decision_id is None:
+        return NOTHING
+    return Effects(
+        writes=[store.settle(decision_id, "revoked", heard.now)], cancels=[CancelJobs("dispatch", str(decision_id))]
+    )
+
+
+def on_send_refused(heard: Heard[m.SendRefused], _: None) -> Effects:
+    """delivery would not send. A clearance that ran out is renewed by running the chain again."""
+    decision_id = heard.message.decision_id
+    released = store.quota(decision_id, "released")
+    if heard.message.code != "clearance_expired":
+        return Effects(writes=[released])
+    job = StartJob(id=derived_id(decision_id, "dispatch"), kind="dispatch", key=str(decision_id))
+    return Effects(writes=[released, store.wait_again(decision_id)], jobs=[job])
+
+
+# -------------------------------------------------------------------------------------------------------- what we know
+
+
+def on_message_received(heard: Heard[m.MessageReceived], was_opted_out: bool) -> Effects:
+    """A customer wrote. A wish to be left alone is written down before anything else."""
+    message = heard.message
+    writes = [store.wrote_first(message), store.inbound(message)]
+    return Effects(writes=writes) + _wish(message, message.opt_out, was_opted_out, heard.now)
+
+
+def on_message_edited(heard: Heard[m.MessageEdited], was_opted_out: bool) -> Effects:
+    """An edit is a message: it may hold an opt-out too."""
+    message = heard.message
+    return Effects(writes=[store.revision(message)]) + _wish(message, message.opt_out, was_opted_out, heard.now)
+
+
+def _wish(
+    message: m.MessageReceived | m.MessageEdited, signal: m.OptOutSignal, was_opted_out: bool, now: datetime
+) -> Effects:
+    state = CONSENT_OF.get(signal)
+    if state is None or (state == "opted_in" and not was_opted_out):
+        return NOTHING
+    change = m.ConsentChanged(
+        tenant=message.tenant,
+        contact_id=message.contact_id,
+        conversation_id=message.conversation_id,
+        state=state,  # pyright: ignore[reportArgumentType] - a value of the table above
+        cause_message_id=message.message_id,
+        at=now,
+    )
+    return Effects(writes=[store.consent(change)], says=[change])
+
+
+def on_revision(heard: Heard[m.MessageRevoked | m.PhoneReplied], _: None) -> Effects:
+    return Effects(writes=[store.revision(heard.message)])
+
+
+def on_contact_seen(heard: Heard[m.ContactSeen], _: None) -> Effects:
+    return Effects(writes=store.contact_seen(heard.message))
+
+
+def on_channel_status(heard: Heard[m.ChannelStatusChanged], _: None) -> Effects:
+    writes = [store.channel_ready(heard.message)]
+    return Effects(writes=[*writes, store.hurry(heard.message)] if heard.message.is_ready else writes)
+
+
+def on_ownership_changed(heard: Heard[m.OwnershipChanged], _: None) -> Effects:
+    return Effects(writes=[store.owner(heard.message)])
+
+
+def on_case_opened(heard: Heard[m.CaseOpened], _: None) -> Effects:
+    return Effects(writes=[store.open_case(heard.message)])
+
+
+def on_case_closed(heard: Heard[m.CaseClosed], _: None) -> Effects:
+    return Effects(writes=[store.close_case(heard.message)])
+
+
+def on_send_accepted(heard: Heard[m.SendAccepted], _: None) -> Effects:
+    message = heard.message
+    return Effects(writes=[store.quota(message.decision_id, "confirmed"), *store.sent(message)])
+
+
+def on_send_uncertain(heard: Heard[m.SendUncertain], _: None) -> Effects:
+    return Effects(writes=[store.quota(heard.message.decision_id, "confirmed")])
+
+
+def on_send_failed(heard: Heard[m.SendFailed], _: None) -> Effects:
+    return Effects(writes=[store.quota(heard.message.decision_id, "released")])
+
+
+# ------------------------------------------------------------------------------------------------------------ the part
+
+
+def _observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict]) -> Verdict:
+    began = time.perf_counter()
+    verdict = judge()
+    metrics.SECONDS.labels(gate.name, phase.value).observe(time.perf_counter() - began)
+    metrics.EVALUATIONS.labels(gate.name, phase.value, verdict.outcome.value).inc()
+    if verdict.warning:
+        metrics.FAILURES.labels(gate.name, verdict.code or "missing_fact", gate.on_missing.value).inc()
+    return verdict
+
+
+def handlers(config: Config) -> Handlers:
+    signer = seal.Signer.from_json(config.seal_key, seal.CLEARANCE)
+    clearance = timedelta(seconds=config.clearance_seconds)
+    return Handlers(
+        quick=(
+            Quick(m.DraftProposed, store.filing_facts, on_draft),
+            Quick(m.DraftSubmitted, store.filing_facts, on_draft),
+            Quick(m.DraftApproved, no_facts, on_draft_approved),
+            Quick(m.ApprovalEnded, no_facts, on_approval_ended),
+            Quick(m.OwnershipChanged, no_facts, on_ownership_changed),
+            Quick(m.MessageReceived, store.known_opt_outs, on_message_received),
+            Quick(m.MessageEdited, store.known_opt_outs, on_message_edited),
+            Quick(m.MessageRevoked, no_facts, on_revision),
+            Quick(m.PhoneReplied, no_facts, on_revision),
+            Quick(m.ContactSeen, no_facts, on_contact_seen),
+            Quick(m.ChannelStatusChanged, no_facts, on_channel_status),
+            Quick(m.CaseOpened, no_facts, on_case_opened),
+            Quick(m.CaseClosed, no_facts, on_case_closed),
+            Quick(m.SendAccepted, no_facts, on_send_accepted),
+            Quick(m.SendUncertain, no_facts, on_send_uncertain),
+            Quick(m.SendFailed, no_facts, on_send_failed),
+            Quick(m.SendRefused, no_facts, on_send_refused),
+        ),
+        timers=(
+            Timer("filing", store.filing_again, on_filing_due),
+            Timer("dispatch", store.dispatch_facts, dispatching(signer, clearance)),
+        ),
+        ignores=(
+            m.MessageReacted,
+            m.StatusReported,
+            m.EchoSeen,
+            m.DraftFiled,
+            m.FilingRefused,
+            m.DraftRejected,
+            m.DraftSentBack,
+            m.SendBegun,
+            m.SendStatusChanged,
+            m.FollowUpScheduled,
+            m.FactRecorded,
+        ),
+    )
+
+
+async def start(context: Context[Config]) -> None:
+    """Bring channels and first rules from their files into tables."""
+    config = context.config
+    channels = msgspec.json.decode(Path(config.channels_file).read_bytes(), type=list[store.ChannelSetting])
+    rules: list[TenantRules] = []
+    if config.rules_file:
+        rules = msgspec.json.decode(Path(config.rules_file).read_bytes(), type=list[TenantRules])
+    async with context.db.transaction() as tx:
+        await store.load_channels(tx, channels)
+        await store.load_rules(tx, rules)
+
+
+SERVICE = Service("guardrails", Config, handlers, start=start)

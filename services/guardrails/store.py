@@ -1,0 +1,444 @@
+"""The only SQL of guardrails: facts in, rows out."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from contracts import messages as m
+from services.guardrails.facts import (
+    ChannelRules,
+    Consent,
+    ContactState,
+    Evidence,
+    EvidenceKind,
+    Facts,
+    Ownership,
+    SenderNumber,
+    Unknown,
+)
+from services.guardrails.rules import CATALOGUE, Rules, TenantRules
+from shared.bus import Heard, Job
+from shared.db import Row, Tx, Write
+
+SPINNING_LAST = 20
+
+_rules = msgspec.json.Decoder(Rules)
+_draft = msgspec.json.Decoder(m.DraftProposed | m.DraftSubmitted)
+_approval = msgspec.json.Decoder(m.DraftApproved)
+
+
+class ChannelSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the channels file; fields that other services need are theirs to read."""
+
+    channel_id: UUID
+    tenant: UUID
+    kind: str
+    activated_at: datetime = datetime(2020, 1, 1, tzinfo=UTC)
+    daily_cap: int = 300
+    time_zone: str = "America/Sao_Paulo"
+
+
+class Dispatch(msgspec.Struct, frozen=True):
+    """An approved text with what the chain must know about it now."""
+
+    approval: m.DraftApproved
+    facts: Facts
+    heard_revision: int
+    is_channel_ready: bool
+    channel_kind: str
+
+
+# ----------------------------------------------------------------------------------------------------------- at start
+
+
+async def load_channels(tx: Tx, channels: Sequence[ChannelSetting]) -> None:
+    for one in channels:
+        await tx.execute(
+            """insert into channel (channel_id, tenant, kind, activated_at, daily_cap, time_zone)
+               values ($1, $2, $3, $4, $5, $6) on conflict (channel_id) do update set
+                 kind = excluded.kind, daily_cap = excluded.daily_cap, time_zone = excluded.time_zone""",
+            one.channel_id,
+            one.tenant,
+            one.kind,
+            one.activated_at,
+            one.daily_cap,
+            one.time_zone,
+        )
+
+
+async def load_rules(tx: Tx, rules: Sequence[TenantRules]) -> None:
+    """First version only: a newer one made by people is never overwritten by a file."""
+    for one in rules:
+        await tx.execute(
+            "insert into rules (tenant, version, rules) values ($1, 1, $2) on conflict do nothing",
+            UUID(one.tenant),
+            msgspec.json.encode(one.rules).decode(),
+        )
+
+
+# -------------------------------------------------------------------------------------------------------------- facts
+
+
+async def facts_of(tx: Tx, draft: Any, now: datetime) -> Facts:
+    """Everything that the chain may ask about a draft (any message with contact, conversation, destination, evidence)."""
+    contact = await tx.row("select * from contact where contact_id = $1", draft.contact_id)
+    conversation = await tx.row("select * from conversation where conversation_id = $1", draft.conversation_id)
+    channel_id = draft.destination.channel_id
+    channel = await tx.row("select * from channel where channel_id = $1", channel_id)
+    rules = await _rules_of(tx, draft.tenant)
+    return Facts(
+        now=now,
+        contact=_contact(contact),
+        ownership=_ownership(conversation),
+        channel=_channel(channel, rules),
+        sender_number=await _sender_number(tx, channel, now),
+        last_inbound_at=conversation["last_inbound_at"] if conversation else None,
+        is_first_message_to_contact=contact is None or contact["first_sent_at"] is None,
+        has_open_case=conversation is not None and conversation["open_case"] is not None,
+        promise_table=rules.promise_table,
+        evidence=_evidence(getattr(draft, "evidence", ())),
+        promise_review=None,
+        recent_outbound=await _recent_texts(tx, channel_id),
+        operations=CATALOGUE,
+        allowed_terms=rules.allowed_terms,
+        disclosures=rules.disclosures,
+        people=rules.people,
+    )
+
+
+async def _rules_of(tx: Tx, tenant: UUID) -> Rules:
+    text = await tx.value("select rules from rules where tenant = $1 order by version desc limit 1", tenant)
+    return _rules.decode(text) if text else Rules()
+
+
+def _contact(row: Row | None) -> ContactState | Unknown:
+    if row is None:
+        return Unknown("this contact was never heard of")
+    return ContactState(
+        consent=Consent(row["consent"]),
+        opted_out_at=row["opted_out_at"],
+        is_blocked=row["is_blocked"],
+        is_anonymised=row["is_anonymised"],
+        is_under_erasure=row["erasure_asked_at"] is not None,
+    )
+
+
+def _ownership(row: Row | None) -> Ownership | Unknown:
+    if row is None:
+        return Unknown("this conversation was never heard of")
+    return Ownership(is_with_person=row["owner"] == "person", taken_over_at_revision=row["taken_over_revision"])
+
+
+def _channel(row: Row | None, rules: Rules) -> ChannelRules | Unknown:
+    if row is None:
+        return Unknown("this channel is not registered")
+    return ChannelRules(
+        kind=row["kind"],
+        has_24h_rule=row["kind"] == "whatsapp_cloud",
+        has_ban_risk=row["kind"] == "waha",
+        daily_cap=row["daily_cap"],
+        time_zone=row["time_zone"],
+        reply_window=rules.reply_window,
+        outreach_window=rules.outreach_window,
+    )
+
+
+def local_day(channel: Row, now: datetime) -> Any:
+    """The number's own calendar day, by which caps count."""
+    return now.astimezone(ZoneInfo(channel["time_zone"])).date()
+
+
+async def _sender_number(tx: Tx, channel: Row | None, now: datetime) -> SenderNumber | Unknown:
+    if channel is None:
+        return Unknown("this channel is not registered")
+    sent = await tx.value(
+        "select count(*) from quota where channel_id = $1 and day = $2 and state <> 'released'",
+        channel["channel_id"],
+        local_day(channel, now),
+    )
+    return SenderNumber(age_days=max(0, (now - channel["activated_at"]).days), sent_today=sent)
+
+
+async def _recent_texts(tx: Tx, channel_id: UUID) -> tuple[str, ...]:
+    rows = await tx.rows(
+        "select body from sent_text where channel_id = $1 order by at desc limit $2", channel_id, SPINNING_LAST
+    )
+    return tuple(row["body"] for row in reversed(rows))
+
+
+def _evidence(evidence: Sequence[m.Evidence]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(f"{one.source}@{one.version}", EvidenceKind.SOURCE, f"{one.title}\n{one.excerpt}") for one in evidence
+    )
+
+
+async def filing_facts(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[tuple[Facts, str]]:
+    """For each draft heard: the facts, and the kind of its channel."""
+    found: list[tuple[Facts, str]] = []
+    for one in heard:
+        facts = await facts_of(tx, one.message, one.now)
+        found.append((facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"))
+    return found
+
+
+async def filing_again(tx: Tx, job: Job) -> tuple[Facts, str]:
+    """The facts of now for a draft that waited."""
+    facts = await facts_of(tx, _draft.decode(job.payload), job.now)
+    return facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"
+
+
+async def dispatch_facts(tx: Tx, job: Job) -> Dispatch | None:
+    """The waiting decision under its number's row lock: caps and copies are read, then acted on."""
+    decision_id = UUID(job.key)
+    row = await tx.row("select * from dispatch where decision_id = $1 and state = 'waiting' for update", decision_id)
+    if row is None:
+        return None
+    channel = await tx.row("select kind, is_ready from channel where channel_id = $1 for update", row["channel_id"])
+    approval = _approval.decode(row["approval"])
+    snapshot = approval.snapshot
+    carrier = _Carrier(
+        tenant=approval.tenant,
+        contact_id=snapshot.contact_id,
+        conversation_id=snapshot.conversation_id,
+        destination=snapshot.destination,
+    )
+    facts = await facts_of(tx, carrier, job.now)
+    revision = await tx.value(
+        "select context_revision from conversation where conversation_id = $1", snapshot.conversation_id
+    )
+    return Dispatch(
+        approval,
+        facts,
+        revision or 0,
+        channel is not None and channel["is_ready"],
+        channel["kind"] if channel else "unknown",
+    )
+
+
+class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
+    """What `facts_of` needs, for a snapshot."""
+
+    tenant: UUID
+    contact_id: UUID
+    conversation_id: UUID
+    destination: m.Destination
+    evidence: tuple[m.Evidence, ...] = ()
+
+
+async def known_opt_outs(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[bool]:
+    """Whether each message's contact is opted out now, under the contact's row lock."""
+    found: list[bool] = []
+    for one in heard:
+        row = await tx.row("select opted_out_at from contact where contact_id = $1 for update", one.message.contact_id)
+        found.append(row is not None and row["opted_out_at"] is not None)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- writes
+
+
+def inbound(message: m.MessageReceived) -> Write:
+    return Write(
+        """insert into conversation (conversation_id, tenant, contact_id, channel_id, context_revision, last_inbound_at)
+           values ($1, $2, $3, $4, $5, $6) on conflict (conversation_id) do update set
+             context_revision = greatest(conversation.context_revision, excluded.context_revision),
+             contact_id = excluded.contact_id, channel_id = excluded.channel_id,
+             last_inbound_at = greatest(conversation.last_inbound_at, excluded.last_inbound_at)""",
+        (
+            message.conversation_id,
+            message.tenant,
+            message.contact_id,
+            message.channel_id,
+            message.context_revision,
+            min(message.sent_at, message.received_at),
+        ),
+    )
+
+
+def wrote_first(message: m.MessageReceived) -> Write:
+    """Whoever writes to us may be answered; a stronger basis on record stays."""
+    return Write(
+        """insert into contact (contact_id, tenant, consent) values ($1, $2, 'conversation')
+           on conflict (contact_id) do update set
+             consent = case when contact.consent = 'none' then 'conversation' else contact.consent end""",
+        (message.contact_id, message.tenant),
+    )
+
+
+def revision(message: m.ConversationMessage) -> Write:
+    return Write(
+        """insert into conversation (conversation_id, tenant, contact_id, channel_id, context_revision)
+           values ($1, $2, $3, $4, $5) on conflict (conversation_id) do update set
+             context_revision = greatest(conversation.context_revision, excluded.context_revision)""",
+        (message.conversation_id, message.tenant, message.contact_id, message.channel_id, message.context_revision),
+    )
+
+
+def contact_seen(message: m.ContactSeen) -> Sequence[Write]:
+    """A merge tightens only: whoever asked to be left alone under another number stays left alone."""
+    known = Write(
+        "insert into contact (contact_id, tenant) values ($1, $2) on conflict do nothing",
+        (message.contact_id, message.tenant),
+    )
+    if not message.merged_contact_ids:
+        return (known,)
+    merged = list(message.merged_contact_ids)
+    inherited = Write(
+        """update contact c set opted_out_at = coalesce(c.opted_out_at, o.opted_out_at),
+             paused_at = coalesce(c.paused_at, o.paused_at), is_blocked = c.is_blocked or o.is_blocked,
+             erasure_asked_at = coalesce(c.erasure_asked_at, o.erasure_asked_at)
+           from (select min(opted_out_at) as opted_out_at, min(paused_at) as paused_at,
+                   bool_or(is_blocked) as is_blocked, min(erasure_asked_at) as erasure_asked_at
+                 from contact where contact_id = any($2)) o where c.contact_id = $1""",
+        (message.contact_id, merged),
+    )
+    moved = Write("update conversation set contact_id = $1 where contact_id = any($2)", (message.contact_id, merged))
+    return (known, inherited, moved)
+
+
+def consent(change: m.ConsentChanged) -> Write:
+    column = {"opted_out": "opted_out_at", "paused": "paused_at", "erasure_requested": "erasure_asked_at"}
+    if change.state == "opted_in":
+        return Write(
+            "update contact set opted_out_at = null, paused_at = null where contact_id = $1", (change.contact_id,)
+        )
+    extra = ", opted_out_at = coalesce(opted_out_at, $2)" if change.state == "erasure_requested" else ""
+    name = column[change.state]
+    return Write(
+        f"update contact set {name} = coalesce({name}, $2){extra} where contact_id = $1",  # noqa: S608 - a column of the table above
+        (change.contact_id, change.at),
+    )
+
+
+def owner(message: m.OwnershipChanged) -> Write:
+    return Write(
+        """update conversation set owner = $2, ownership_version = $3,
+             taken_over_revision = case when $2 = 'person' then context_revision + 1 end
+           where conversation_id = $1 and ownership_version < $3""",
+        (message.conversation_id, message.owner, message.version),
+    )
+
+
+def open_case(message: m.CaseOpened) -> Write:
+    return Write(
+        "update conversation set open_case = $2 where conversation_id = $1", (message.conversation_id, message.case_id)
+    )
+
+
+def close_case(message: m.CaseClosed) -> Write:
+    return Write(
+        "update conversation set open_case = null where conversation_id = $1 and open_case = $2",
+        (message.conversation_id, message.case_id),
+    )
+
+
+def channel_ready(message: m.ChannelStatusChanged) -> Write:
+    return Write("update channel set is_ready = $2 where channel_id = $1", (message.channel_id, message.is_ready))
+
+
+def hurry(message: m.ChannelStatusChanged) -> Write:
+    """What waited for this number may try at once."""
+    return Write(
+        """update job set due_at = clock_timestamp() where kind = 'dispatch' and lease_token is null and key in
+             (select decision_id::text from dispatch where channel_id = $1 and state = 'waiting')""",
+        (message.channel_id,),
+    )
+
+
+def run(  # noqa: D103
+    run_id: UUID, draft: m.DraftProposed | m.DraftSubmitted | m.Snapshot, row: dict[str, Any]
+) -> Write:
+    draft_id = draft.obligation_id if isinstance(draft, m.Snapshot) else draft.draft_id
+    return Write(
+        """insert into run (run_id, tenant, draft_id, conversation_id, phase, outcome, gate, code, verdicts, draft,
+             facts, facts_digest, chain_version, chain_hash, at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)""",
+        (
+            run_id,
+            row["tenant"],
+            draft_id,
+            draft.conversation_id,
+            row["phase"],
+            row["outcome"],
+            row["gate"],
+            row["code"],
+            row["verdicts"],
+            row["draft"],
+            row["facts"],
+            row["facts_digest"],
+            row["chain_version"],
+            row["chain_hash"],
+            row["at"],
+        ),
+    )
+
+
+def approved(message: m.DraftApproved) -> Write:
+    snapshot = message.snapshot
+    return Write(
+        """insert into dispatch (decision_id, tenant, obligation_id, conversation_id, channel_id, approval)
+           values ($1, $2, $3, $4, $5, $6) on conflict do nothing""",
+        (
+            snapshot.decision_id,
+            message.tenant,
+            snapshot.obligation_id,
+            snapshot.conversation_id,
+            snapshot.destination.channel_id,
+            msgspec.json.encode(message).decode(),
+        ),
+    )
+
+
+def settle(decision_id: UUID, state: str, now: datetime) -> Write:
+    return Write(
+        """update dispatch set state = $2, updated_at = $3::timestamptz,
+             cleared_at = case when $2 = 'cleared' then $3::timestamptz end
+           where decision_id = $1 and state = 'waiting'""",
+        (decision_id, state, now),
+    )
+
+
+def wait_again(decision_id: UUID) -> Write:
+    """A clearance ran out before the send: the chain runs again."""
+    return Write("update dispatch set state = 'waiting' where decision_id = $1 and state = 'cleared'", (decision_id,))
+
+
+def reserve(snapshot: m.Snapshot, tenant: UUID, now: datetime) -> Write:
+    return Write(
+        """insert into quota (decision_id, tenant, channel_id, day, state)
+           select $1, $2, $3, ($4::timestamptz at time zone c.time_zone)::date, 'reserved'
+           from channel c where c.channel_id = $3
+           on conflict (decision_id) do update set state = 'reserved', day = excluded.day""",
+        (snapshot.decision_id, tenant, snapshot.destination.channel_id, now),
+    )
+
+
+def quota(decision_id: UUID, state: str) -> Write:
+    return Write("update quota set state = $2 where decision_id = $1", (decision_id, state))
+
+
+def sent(message: m.SendAccepted) -> Sequence[Write]:
+    return (
+        Write(
+            """insert into sent_text (decision_id, tenant, channel_id, contact_id, body, at)
+               select $1, $2, $3, c.contact_id, $5, $6 from conversation c where c.conversation_id = $4
+               on conflict do nothing""",
+            (
+                message.decision_id,
+                message.tenant,
+                message.channel_id,
+                message.conversation_id,
+                message.body,
+                message.at,
+            ),
+        ),
+        Write(
+            """update contact set first_sent_at = coalesce(first_sent_at, $2) where contact_id =
+                 (select contact_id from conversation where conversation_id = $1)""",
+            (message.conversation_id, message.at),
+        ),
+    )

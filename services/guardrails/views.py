@@ -1,0 +1,93 @@
+"""The ways in which one text can be read: as written, and as what spacing, separators, digits or encoding hide.
+
+Views are built only where the text has the shape that they undo, so an ordinary message costs one folding.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from shared.patterns import Patterns
+from shared.text import Folded, fold
+
+_SPACED: Final = Patterns({"letters": r"(?:\b[a-z0-9@$][\s._*~|-]{1,3}){4,}[a-z0-9@$]\b"})
+_SEPARATED: Final = Patterns({"word": r"[a-z][._*~`|/\\-]+[a-z]"})
+_LEET: Final = Patterns({"word": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}"})
+_PERCENT: Final = Patterns({"percent": r"%[0-9A-Fa-f]{2}"})
+_BASE64: Final = Patterns({"word": r"[A-Za-z0-9+/]{16,}={0,2}"})
+_SEPARATORS: Final = frozenset("._*~`|/\\-")
+_LETTERS: Final = str.maketrans("013457@$!", "oieastasi")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`text` is matched; `offsets` lead back into `folded` (or, for decoded text, to one span of the raw text)."""
+
+    text: str
+    folded: Folded
+    offsets: Sequence[int]
+    is_whole: bool  # sentences survive: phrases and structure can be judged
+    is_plain: bool  # nothing was undone
+    is_joined: bool = False  # letters were pulled together: words lost their edges
+    source: tuple[int, int] | None = None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        if self.source is not None:
+            return self.source
+        return self.folded.span(self.offsets[start], self.offsets[end - 1] + 1)
+
+
+def views(text: str) -> Iterator[View]:
+    folded = fold(text)
+    plain = View(folded.text, folded, range(len(folded.text)), is_whole=True, is_plain=True)
+    yield plain
+    if _SPACED.found_in(folded.text):
+        yield _without(plain, _spaced_positions(folded.text), is_joined=True)
+    if _SEPARATED.found_in(folded.text):
+        yield _without(plain, _separator_positions(folded.text), is_joined=False)
+    if _LEET.found_in(folded.text):
+        letters = folded.text.translate(_LETTERS)
+        yield View(letters, folded, plain.offsets, is_whole=False, is_plain=False)
+    yield from _decoded(text)
+
+
+def _without(view: View, dropped: set[int], *, is_joined: bool) -> View:
+    kept = [at for at in range(len(view.text)) if at not in dropped]
+    joined = "".join(view.text[at] for at in kept)
+    return View(joined, view.folded, kept, is_whole=False, is_plain=False, is_joined=is_joined)
+
+
+def _spaced_positions(text: str) -> set[int]:
+    runs = [range(hit.start, hit.end) for hit in _SPACED.hits(text)]
+    return {at for run in runs for at in run if not (text[at].isalnum() or text[at] in "@$")}
+
+
+def _separator_positions(text: str) -> set[int]:
+    inner = range(1, len(text) - 1)
+    return {at for at in inner if text[at] in _SEPARATORS and text[at - 1] not in " \n" and text[at + 1] not in " \n"}
+
+
+def _decoded(text: str) -> Iterator[View]:
+    """One level of percent or base64 encoding; a find in it is the whole encoded run."""
+    if _PERCENT.found_in(text) and (plain := unquote(text)) != text:
+        yield _opaque(plain, 0, len(text))
+    for hit in _BASE64.hits(text):
+        if plain := _from_base64(text[hit.start : hit.end]):
+            yield _opaque(plain, hit.start, hit.end)
+
+
+def _opaque(text: str, start: int, end: int) -> View:
+    folded = fold(text)
+    return View(folded.text, folded, range(len(folded.text)), is_whole=True, is_plain=False, source=(start, end))
+
+
+def _from_base64(word: str) -> str:
+    padded = word.rstrip("=") + "=" * (-len(word.rstrip("=")) % 4)
+    try:
+        plain = base64.b64decode(padded, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    return plain if plain.isprintable() else ""

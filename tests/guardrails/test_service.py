@@ -1,0 +1,306 @@
+"""guardrails on a real database: filing, dispatch with its three answers, and what it remembers."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+
+from contracts import messages as m
+from services.guardrails import store
+from services.guardrails.config import Config
+from services.guardrails.rules import Rules, TenantRules
+from services.guardrails.service import handlers
+from shared import seal
+from shared.clock import utc_now
+from tests.harness import Bench, BenchFactory
+
+M = TypeVar("M", bound=m.Message)
+
+TENANT, CHANNEL, CONTACT, TALK = (UUID(int=number) for number in (1, 2, 3, 4))
+DESTINATION = m.Destination(channel_id=CHANNEL, account="atendimento", chat="5511900001234@c.us")
+NOW = utc_now()
+SIGN_UNTIL = datetime(2100, 1, 1, tzinfo=UTC)
+APPROVAL_KEY, APPROVAL_PUBLIC = seal.new_key("a1", seal.APPROVAL, sign_until=SIGN_UNTIL)
+CLEARANCE_KEY, CLEARANCE_PUBLIC = seal.new_key("g1", seal.CLEARANCE, sign_until=SIGN_UNTIL)
+RING = seal.KeyRing({key.key_id: key for key in (APPROVAL_PUBLIC, CLEARANCE_PUBLIC)})
+
+
+@pytest.fixture
+async def bench(bench_of: BenchFactory) -> Bench:
+    config = Config(
+        database_url="",
+        nats_url="",
+        nats_seed="",
+        digest_key="",
+        seal_key=msgspec.json.encode(CLEARANCE_KEY).decode(),
+        channels_file="",
+    )
+    bench = await bench_of("guardrails", handlers(config))
+    await with_channel(bench)
+    await wrote_to_before(bench)
+    return bench
+
+
+async def wrote_to_before(bench: Bench) -> None:
+    """An acquaintance: the disclosure was said in an earlier message."""
+    async with bench.db.transaction() as tx:
+        await tx.execute(
+            "insert into contact (contact_id, tenant, first_sent_at) values ($1, $2, now())", CONTACT, TENANT
+        )
+
+
+async def with_channel(bench: Bench, rules: Rules | None = None, **changes: Any) -> None:
+    channel = store.ChannelSetting(channel_id=CHANNEL, tenant=TENANT, kind="waha", **changes)
+    async with bench.db.transaction() as tx:
+        await store.load_channels(tx, [channel])
+        await store.load_rules(tx, [TenantRules(tenant=str(TENANT), rules=rules or Rules())])
+
+
+def received(text: str = "Oi", *, revision: int = 1, opt_out: m.OptOutSignal = "none") -> m.MessageReceived:
+    return m.MessageReceived(
+        tenant=TENANT,
+        conversation_id=TALK,
+        contact_id=CONTACT,
+        channel_id=CHANNEL,
+        context_revision=revision,
+        message_id=uuid4(),
+        destination=DESTINATION,
+        sender_name="Ana",
+        text=text,
+        is_draftable=True,
+        opt_out=opt_out,
+        sent_at=NOW,
+        received_at=NOW,
+    )
+
+
+def proposed(body: str = "Abrimos das 8h às 18h.", *, revision: int = 1) -> m.DraftProposed:
+    return m.DraftProposed(
+        tenant=TENANT,
+        draft_id=uuid4(),
+        turn_id=uuid4(),
+        conversation_id=TALK,
+        contact_id=CONTACT,
+        destination=DESTINATION,
+        kind="reply",
+        body=body,
+        language="pt-BR",
+        context_revision=revision,
+    )
+
+
+def approved(body: str = "Abrimos das 8h às 18h.", *, revision: int = 1, minutes: int = 60) -> m.DraftApproved:
+    salt = seal.new_salt()
+    commitment = seal.commitment(salt, tenant=TENANT, destination=DESTINATION, body=body)
+    snapshot = m.Snapshot(
+        obligation_id=uuid4(),
+        decision_id=uuid4(),
+        epoch=1,
+        kind="reply",
+        conversation_id=TALK,
+        contact_id=CONTACT,
+        destination=DESTINATION,
+        body=body,
+        salt=salt,
+        commitment=commitment,
+        context_revision=revision,
+        policy="single",
+        policy_version=1,
+        decided_by=("maria@clinica.example",),
+        decided_at=NOW,
+        send_by=NOW + timedelta(minutes=minutes),
+    )
+    statement = seal.ApprovalSeal(
+        tenant=TENANT,
+        obligation_id=snapshot.obligation_id,
+        decision_id=snapshot.decision_id,
+        epoch=1,
+        commitment=commitment,
+        context_revision=revision,
+        policy="single",
+        policy_version=1,
+        voters=snapshot.decided_by,
+        decided_at=NOW,
+        send_by=snapshot.send_by,
+    )
+    signer = seal.Signer.from_json(msgspec.json.encode(APPROVAL_KEY).decode(), seal.APPROVAL)
+    return m.DraftApproved(tenant=TENANT, snapshot=snapshot, seal=signer.sign(statement, now=NOW))
+
+
+def only(messages: list[m.Message], kind: type[M]) -> M:
+    found = [one for one in messages if isinstance(one, kind)]
+    assert len(found) == 1, messages
+    return found[0]
+
+
+async def test_a_clean_draft_is_cleared_with_ten_verdicts(bench: Bench) -> None:
+    await bench.hear(received(), proposed())
+    cleared = only(await bench.said(), m.DraftCleared)
+    assert cleared.body == "Abrimos das 8h às 18h."
+    assert len(cleared.verdicts) == 10
+    assert await bench.value("select outcome from run") == "cleared"
+
+
+async def test_internal_words_are_vetoed_and_the_instruction_names_no_gate(bench: Bench) -> None:
+    await bench.hear(received(), proposed("Rodei search_knowledge e o webhook voltou null."))
+    vetoed = only(await bench.said(), m.DraftVetoed)
+    assert (vetoed.gate, vetoed.code) == ("internal_vocabulary", "internal_vocabulary_leak")
+    assert "internal_vocabulary" not in vetoed.instruction
+    assert not vetoed.ends_turn
+
+
+async def test_the_disclosure_is_inserted_when_filed_and_demanded_when_dispatched(bench_of: BenchFactory) -> None:
+    config = Config(
+        database_url="", nats_url="", nats_seed="", digest_key="", channels_file="",
+        seal_key=msgspec.json.encode(CLEARANCE_KEY).decode(),
+    )  # fmt: skip
+    bench = await bench_of("guardrails", handlers(config))
+    await with_channel(bench, Rules(disclosures={"pt-BR": "Aqui é a assistente virtual da Clínica Sol."}))  # pyright: ignore[reportArgumentType] - StrEnum keys
+    await bench.hear(received(), proposed())
+    cleared = only(await bench.said(), m.DraftCleared)
+    assert "assistente virtual" in cleared.body
+    assert cleared.drafted_body == "Abrimos das 8h às 18h."
+    await bench.hear(approved())
+    await bench.run_jobs()
+    assert only(await bench.said(), m.DispatchRefused).code == "disclosure_missing"
+
+
+async def test_an_approved_text_leaves_once_with_a_seal_bound_to_the_approval(bench: Bench) -> None:
+    approval = approved()
+    await bench.hear(received(), approval)
+    await bench.run_jobs()
+    said = await bench.said()
+    command = only(said, m.SendCommand)
+    only(said, m.DispatchCleared)
+    clearance = RING.open(command.clearance_seal, seal.CLEARANCE, seal.ClearanceSeal)
+    assert clearance.approval_sha256 == seal.fingerprint(approval.seal)
+    assert command.snapshot == approval.snapshot
+    await bench.hear(approval)
+    await bench.run_jobs(all=True)
+    assert await bench.said() == []
+
+
+async def test_a_newer_message_of_the_customer_refuses_the_dispatch(bench: Bench) -> None:
+    await bench.hear(received(), received(revision=2), approved(revision=1))
+    await bench.run_jobs()
+    said = await bench.said()
+    assert only(said, m.DispatchRefused).code == "context_changed"
+    assert not [one for one in said if isinstance(one, m.SendCommand)]
+
+
+async def test_an_opted_out_contact_gets_nothing_even_approved(bench: Bench) -> None:
+    await bench.hear(received("PARAR", opt_out="opt_out"))
+    assert only(await bench.said(), m.ConsentChanged).state == "opted_out"
+    await bench.hear(approved())
+    await bench.run_jobs()
+    assert only(await bench.said(), m.DispatchRefused).code == "contact_blocked"
+
+
+async def test_a_merged_contact_keeps_the_wish_to_be_left_alone(bench: Bench) -> None:
+    other = uuid4()
+    async with bench.db.transaction() as tx:
+        await tx.execute("insert into contact (contact_id, tenant, opted_out_at) values ($1, $2, now())", other, TENANT)
+    await bench.hear(
+        received(),
+        m.ContactSeen(
+            tenant=TENANT, contact_id=CONTACT, channel_id=CHANNEL, name="Ana", has_phone=True, is_new=False,
+            merged_contact_ids=(other,),
+        ),
+    )  # fmt: skip
+    await bench.hear(approved())
+    await bench.run_jobs()
+    assert only(await bench.said(), m.DispatchRefused).code == "contact_blocked"
+
+
+async def test_a_revoked_approval_never_leaves(bench: Bench) -> None:
+    approval = approved()
+    await bench.hear(received(), approval)
+    snapshot = approval.snapshot
+    await bench.hear(
+        m.ApprovalEnded(
+            tenant=TENANT,
+            obligation_id=snapshot.obligation_id,
+            epoch=1,
+            decision_id=snapshot.decision_id,
+            draft_id=uuid4(),
+            turn_id=None,
+            conversation_id=TALK,
+            how="invalidated",
+            reason="the customer wrote again",
+            at=NOW,
+        )
+    )
+    await bench.run_jobs(all=True)
+    assert not [one for one in await bench.said() if isinstance(one, m.SendCommand)]
+
+
+async def test_outside_hours_the_text_waits_and_leaves_later(bench: Bench) -> None:
+    closed = await hours_from_now(bench, 2, 3)
+    await set_window(bench, closed)
+    await bench.hear(received(), approved(minutes=600))
+    await bench.run_jobs()
+    deferred = only(await bench.said(), m.DispatchDeferred)
+    assert (deferred.gate, deferred.code) == ("pacing", "outside_window")
+    await set_window(bench, None)
+    await bench.run_jobs(all=True)
+    only(await bench.said(), m.SendCommand)
+
+
+async def test_a_deferral_past_send_by_is_a_refusal(bench: Bench) -> None:
+    await set_window(bench, await hours_from_now(bench, 2, 3))
+    await bench.hear(received(), approved(minutes=30))
+    await bench.run_jobs()
+    assert only(await bench.said(), m.DispatchRefused).code == "send_by_passed"
+
+
+async def test_a_session_that_is_down_defers_and_its_return_hurries(bench: Bench) -> None:
+    await bench.hear(received(), status(is_ready=False), approved())
+    await bench.run_jobs()
+    assert only(await bench.said(), m.DispatchDeferred).code == "session_not_ready"
+    await bench.hear(status(is_ready=True))
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
+
+
+async def test_a_taken_over_conversation_keeps_the_agents_draft(bench: Bench) -> None:
+    await bench.hear(received())
+    await bench.hear(
+        m.OwnershipChanged(tenant=TENANT, conversation_id=TALK, owner="person", person="maria", version=1, at=NOW),
+        proposed(),
+    )
+    vetoed = only(await bench.said(), m.DraftVetoed)
+    assert (vetoed.gate, vetoed.ends_turn) == ("stop", True)
+
+
+async def test_the_warm_up_cap_counts_what_was_cleared(bench: Bench) -> None:
+    async with bench.db.transaction() as tx:
+        await tx.execute("update channel set activated_at = now(), daily_cap = 300")
+    texts = [f"Sua senha número {number} fica na mesa da cor {chr(97 + number)}." for number in range(21)]
+    await bench.hear(received(), *(approved(text, minutes=60 * 30) for text in texts))
+    await bench.run_jobs()
+    said = await bench.said()
+    assert len([one for one in said if isinstance(one, m.SendCommand)]) == 20
+    assert only(said, m.DispatchDeferred).code == "warmup_cap"
+
+
+def status(*, is_ready: bool) -> m.ChannelStatusChanged:
+    return m.ChannelStatusChanged(
+        tenant=TENANT, channel_id=CHANNEL, status="WORKING" if is_ready else "STOPPED", is_ready=is_ready, at=NOW
+    )
+
+
+async def hours_from_now(bench: Bench, opens: int, closes: int) -> dict[str, str]:
+    local = await bench.value("select clock_timestamp() at time zone 'America/Sao_Paulo'")
+    at = [(local + timedelta(hours=hours)).time().replace(microsecond=0) for hours in (opens, closes)]
+    return {"opens": at[0].isoformat(), "closes": at[1].isoformat()}
+
+
+async def set_window(bench: Bench, window: dict[str, str] | None) -> None:
+    async with bench.db.transaction() as tx:
+        await tx.execute(
+            "insert into rules (tenant, version, rules) select $1, max(version) + 1, $2 from rules",
+            TENANT,
+            msgspec.json.encode({"reply_window": window}).decode(),
+        )
