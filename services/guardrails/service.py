@@ -218,7 +218,7 @@ def _let_go(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: t
     )
 
 
-def _deferred(
+def _deferred(  # noqa: PLR0917 - job and decision, then the verdict's three words and its record
     job: Job,
     waiting: store.Dispatch,
     retry_at: datetime,
@@ -271,7 +271,7 @@ def on_approval_ended(heard: Heard[m.ApprovalEnded], _: None) -> Effects:
 
 
 def on_send_refused(heard: Heard[m.SendRefused], _: None) -> Effects:
-    """delivery would not send. A clearance that ran out is renewed by running the chain again."""
+    """Not sent after all. A clearance that ran out is renewed by running the chain again."""
     decision_id = heard.message.decision_id
     released = store.quota(decision_id, "released")
     if heard.message.code != "clearance_expired":
@@ -409,14 +409,17 @@ def handlers(config: Config) -> Handlers:
 
 async def start(context: Context[Config]) -> None:
     """Bring channels and first rules from their files into tables."""
-    config = context.config
-    channels = msgspec.json.decode(Path(config.channels_file).read_bytes(), type=list[store.ChannelSetting])
-    rules: list[TenantRules] = []
-    if config.rules_file:
-        rules = msgspec.json.decode(Path(config.rules_file).read_bytes(), type=list[TenantRules])
+    channels, rules = _read_files(context.config)
     async with context.db.transaction() as tx:
         await store.load_channels(tx, channels)
         await store.load_rules(tx, rules)
+
+
+def _read_files(config: Config) -> tuple[list[store.ChannelSetting], list[TenantRules]]:
+    channels = msgspec.json.decode(Path(config.channels_file).read_bytes(), type=list[store.ChannelSetting])
+    if not config.rules_file:
+        return channels, []
+    return channels, msgspec.json.decode(Path(config.rules_file).read_bytes(), type=list[TenantRules])
 
 
 SERVICE = Service("guardrails", Config, handlers, start=start)

@@ -84,7 +84,7 @@ async def load_rules(tx: Tx, rules: Sequence[TenantRules]) -> None:
 
 
 async def facts_of(tx: Tx, draft: Any, now: datetime) -> Facts:
-    """Everything that the chain may ask about a draft (any message with contact, conversation, destination, evidence)."""
+    """Everything that the chain may ask about a draft: any message with contact, conversation and destination."""
     contact = await tx.row("select * from contact where contact_id = $1", draft.contact_id)
     conversation = await tx.row("select * from conversation where conversation_id = $1", draft.conversation_id)
     channel_id = draft.destination.channel_id
@@ -349,9 +349,7 @@ def hurry(message: m.ChannelStatusChanged) -> Write:
     )
 
 
-def run(  # noqa: D103
-    run_id: UUID, draft: m.DraftProposed | m.DraftSubmitted | m.Snapshot, row: dict[str, Any]
-) -> Write:
+def run(run_id: UUID, draft: m.DraftProposed | m.DraftSubmitted | m.Snapshot, row: dict[str, Any]) -> Write:
     draft_id = draft.obligation_id if isinstance(draft, m.Snapshot) else draft.draft_id
     return Write(
         """insert into run (run_id, tenant, draft_id, conversation_id, phase, outcome, gate, code, verdicts, draft,
