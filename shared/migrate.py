@@ -25,10 +25,13 @@ begin
   execute format('grant usage on schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
   execute format('grant select, insert, update, delete on all tables in schema %I to %I, %I',
     '{s}', '{s}_bus', '{s}_web');
+  -- pages write to the bus and never read from it: other tenants' messages pass there
+  execute format('revoke all on inbox, quarantine, lane_in, migration, outbox from %I', '{s}_web');
+  execute format('grant insert, select (id, msg_id) on outbox to %I', '{s}_web');
   execute format('grant usage on all sequences in schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
   for t in select c.table_name from information_schema.columns c join information_schema.tables b
       on b.table_schema = c.table_schema and b.table_name = c.table_name and b.table_type = 'BASE TABLE'
-      where c.table_schema = '{s}' and c.column_name = 'tenant' and c.table_name <> 'job'
+      where c.table_schema = '{s}' and c.column_name = 'tenant'
   loop
     execute format('alter table {s}.%I enable row level security', t.table_name);
     execute format('alter table {s}.%I force row level security', t.table_name);

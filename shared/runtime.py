@@ -63,6 +63,10 @@ def main(service: Service[C]) -> None:
         asyncio.run(_run(service, settings), loop_factory=_loop_factory()) if sys.version_info >= (3, 12) else _run_311(
             service, settings
         )
+    except* ConfigError as errors:
+        for error in errors.exceptions:
+            _log.error("wrong configuration", error=str(error))
+        sys.exit(2)
     except* Refused as refusals:
         for error in refusals.exceptions:
             _log.error("refused by NATS", error=str(error))

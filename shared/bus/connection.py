@@ -72,11 +72,6 @@ class Connection:
             try:
                 await self._connect()
             except (OSError, nats.errors.Error, TimeoutError) as error:
-                if _is_refusal(error):
-                    raise Refused(
-                        f"NATS at {self._url} refuses the key of {self._service}: {error}. "
-                        "Check CHANCELA_NATS_SEED and that the accounts file holds its public key."
-                    ) from error
                 _log.warning("NATS is away", url=self._url, error=repr(error))
                 await asyncio.sleep(1)
             else:
@@ -88,7 +83,17 @@ class Connection:
         metrics.CONNECTED.set(1)
 
     async def _connect(self) -> None:
+        """Connect once. nats-py tries for ever inside its `connect`; a refusal heard meanwhile ends that."""
         self._client = Client()
+        connecting = asyncio.create_task(self._open_client())
+        await asyncio.wait({connecting, self.fatal}, return_when=asyncio.FIRST_COMPLETED)
+        if self.fatal.done():
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
+            self.fatal.result()
+        await connecting
+
+    async def _open_client(self) -> None:
         await self._client.connect(
             self._url,
             name=f"chancela-{self._service}",
@@ -100,7 +105,7 @@ class Connection:
             closed_cb=self._on_closed,
             allow_reconnect=True,
             max_reconnect_attempts=-1,
-            reconnect_time_wait=RECONNECT_SECONDS,  # pyright: ignore[reportArgumentType] - seconds; a float works and is documented by its use in asyncio.sleep
+            reconnect_time_wait=RECONNECT_SECONDS,  # pyright: ignore[reportArgumentType] - seconds; only slept
             connect_timeout=3,
             ping_interval=20,
             max_outstanding_pings=2,
@@ -179,7 +184,8 @@ class Connection:
 
     async def _on_error(self, error: Exception) -> None:
         if _is_refusal(error):
-            self._end(Refused(f"NATS refused {self._service}: {error}"))
+            hint = "check CHANCELA_NATS_SEED and that the accounts file holds its public key"
+            self._end(Refused(f"NATS at {self._url} refuses the identity of {self._service}: {error}; {hint}"))
         elif not isinstance(error, (nats.errors.UnexpectedEOF, ConnectionError, OSError)):
             _log.warning("NATS error", error=repr(error))
 
