@@ -1,0 +1,1 @@
+"""The only SQL of delivery: claims and attempts, what was heard, early reports."""
