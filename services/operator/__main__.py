@@ -1,0 +1,6 @@
+"""`python -m services.operator`."""
+
+from services.operator.service import SERVICE
+from shared.runtime import main
+
+main(SERVICE)

@@ -1,0 +1,160 @@
+"""Our own echo is told from a person's reply on the phone, whichever comes first."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from contracts.messages import ContactSeen, EchoSeen, PhoneReplied
+from services.ingest.echo import OwnSend, digests, match, stanza_of
+from shared.seal import text_digest
+from tests.ingest.edge import CUSTOMER, Edge, accepted, begun, from_me, inbound
+
+TEXT = "Abrimos às 8h."
+NOW = datetime(2026, 9, 21, 12, tzinfo=UTC)
+
+
+async def outcome(edge: Edge) -> tuple[int, int, int]:
+    """Echoes, phone replies, revision, when every timer has fired."""
+    await edge.bench.run_jobs(all=True)
+    said = await edge.said()
+    kinds = [type(one).__name__ for one in said]
+    assert await edge.bench.rows("select from held_reply") == []
+    return kinds.count("EchoSeen"), kinds.count("PhoneReplied"), await edge.revision()
+
+
+@pytest.fixture
+async def talk(edge: Edge) -> Edge:
+    await edge.post(inbound("3AAA"))
+    await edge.said()
+    return edge
+
+
+async def test_an_echo_is_known_by_its_id(talk: Edge) -> None:
+    await talk.bench.hear(accepted(talk.channel, f"true_{CUSTOMER}_3EB1", await talk.conversation()))
+    assert await talk.post(from_me("3EB1", "the vendor changed the words")) == "context_only"
+    assert await outcome(talk) == (1, 0, 1)
+
+
+async def test_an_echo_is_known_by_the_id_that_was_reserved_for_it(talk: Edge) -> None:
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT, provider_id="3EB1"))
+    await talk.post(from_me("3EB1", "other words"))
+    assert await outcome(talk) == (1, 0, 1)
+
+
+async def test_an_echo_before_the_sends_answer_is_known_by_chat_and_text(talk: Edge) -> None:
+    sent = begun(talk.channel, await talk.conversation(), TEXT)
+    await talk.bench.hear(sent)
+    await talk.post(from_me("3EB1", TEXT))
+    await talk.bench.hear(accepted(talk.channel, "3EB1", sent.conversation_id, decision_id=sent.decision_id))
+    said = await talk.said(EchoSeen)
+    assert [(one.provider_id, one.text_digest) for one in said] == [("3EB1", sent.text_digest)]
+    assert await outcome(talk) == (0, 0, 1)
+
+
+async def test_an_echo_under_the_hidden_id_is_known_by_the_phone_behind_it(talk: Edge) -> None:
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    hint = {"_data": {"Info": {"RecipientAlt": "5511900001234@s.whatsapp.net"}}}
+    await talk.post(from_me("3EB1", TEXT, chat="990000000000234@lid", **hint))
+    assert await outcome(talk) == (1, 0, 1)
+    assert await talk.conversation()
+
+
+async def test_an_echo_under_an_unknown_hidden_id_belongs_to_the_conversation_of_its_send(talk: Edge) -> None:
+    await talk.bench.hear(accepted(talk.channel, "3EB1", await talk.conversation()))
+    await talk.post(from_me("3EB1", TEXT, chat="990000000000234@lid"))
+    assert await talk.conversation()
+    assert await talk.post(inbound("3AAB", chat="990000000000234@lid")) == "inbound"
+    assert await talk.conversation()
+    assert [one.is_new for one in await talk.said(ContactSeen)] == []
+
+
+async def test_an_echo_ahead_of_its_send_waits_for_it(talk: Edge) -> None:
+    await talk.post(from_me("3EB1", TEXT))
+    assert await talk.said() == []
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    assert len(await talk.said(EchoSeen)) == 1
+    assert await talk.bench.rows("select from job") == []
+    assert await outcome(talk) == (0, 0, 1)
+
+
+async def test_an_echo_ahead_of_an_accepted_send_waits_for_its_id(talk: Edge) -> None:
+    await talk.post(from_me("3EB1", "the vendor changed the words"))
+    await talk.bench.hear(accepted(talk.channel, f"true_{CUSTOMER}_3EB1", await talk.conversation()))
+    assert await outcome(talk) == (1, 0, 1)
+
+
+async def test_the_timer_looks_again_before_it_says_person(talk: Edge) -> None:
+    """The webhook and the send committed side by side: neither saw the other."""
+    await talk.post(from_me("3EB1", TEXT))
+    held = await talk.bench.rows("select * from held_reply")
+    async with talk.bench.db.autocommit() as tx:
+        await tx.execute("delete from held_reply")
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    async with talk.bench.db.autocommit() as tx:
+        columns, values = list(held[0].keys()), list(held[0].values())
+        slots = ", ".join(f"${n + 1}" for n in range(len(columns)))
+        await tx.execute(f"insert into held_reply ({', '.join(columns)}) values ({slots})", *values)
+    assert await outcome(talk) == (1, 0, 1)
+
+
+async def test_a_person_on_the_phone_is_heard_after_the_hold(talk: Edge) -> None:
+    assert await talk.post(from_me("3EB1", "Oi, aqui é a Marta")) == "context_only"
+    await talk.bench.run_jobs()
+    assert await talk.said() == []
+    await talk.bench.run_jobs(all=True)
+    reply = (await talk.said())[0]
+    assert (type(reply), reply.text, reply.context_revision) == (PhoneReplied, "Oi, aqui é a Marta", 2)
+    assert await talk.bench.rows("select from held_reply") == []
+
+
+async def test_other_words_in_the_same_chat_are_a_persons(talk: Edge) -> None:
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    await talk.post(from_me("3EB2", TEXT + " E domingo?"))
+    assert await outcome(talk) == (0, 1, 2)
+
+
+async def test_the_same_words_to_another_chat_are_a_persons(talk: Edge) -> None:
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    await talk.post(from_me("3EB2", TEXT, chat="5511900009999@c.us"))
+    assert await outcome(talk) == (0, 1, 1)
+
+
+async def test_copies_of_one_send_under_other_ids_are_no_person(talk: Edge) -> None:
+    sent = begun(talk.channel, await talk.conversation(), TEXT)
+    await talk.bench.hear(sent)
+    await talk.bench.hear(accepted(talk.channel, "3EB1", sent.conversation_id, decision_id=sent.decision_id))
+    for stanza in ("3EB1", "3EB7", "3EB8"):
+        await talk.post(from_me(stanza, TEXT))
+    assert await outcome(talk) == (3, 0, 1)
+
+
+def own(seconds_ago: float, *, stanza: str | None = None, is_echoed: bool = False) -> OwnSend:
+    return OwnSend(uuid4(), uuid4(), stanza, NOW - timedelta(seconds=seconds_ago), is_echoed)
+
+
+def test_the_same_words_long_after_an_echoed_send_are_a_persons() -> None:
+    assert match("3EB9", [own(121, is_echoed=True)], now=NOW, copy_seconds=120) is None
+    assert match("3EB9", [own(119, is_echoed=True)], now=NOW, copy_seconds=120) is not None
+    assert match("3EB9", [own(121, stanza="3EB1")], now=NOW, copy_seconds=120) is None
+
+
+def test_an_uncertain_send_is_recognised_for_a_day() -> None:
+    assert match("3EB9", [own(86_000)], now=NOW, copy_seconds=120) is not None
+    assert match("3EB9", [own(86_401)], now=NOW, copy_seconds=120) is None
+
+
+def test_the_id_wins_over_the_words_and_the_waiting_over_the_echoed() -> None:
+    by_id, waiting, echoed = own(90_000, stanza="3EB9"), own(10), own(20, is_echoed=True)
+    assert match("3EB9", [waiting, by_id], now=NOW, copy_seconds=120) is by_id
+    assert match("3EB0", [echoed, waiting], now=NOW, copy_seconds=120) is waiting
+
+
+def test_words_are_looked_up_under_both_forms_of_a_brazilian_number() -> None:
+    found = digests(["5511900001234@c.us", "1@lid"], TEXT)
+    assert found == tuple(text_digest(chat, TEXT) for chat in (CUSTOMER, "551100001234@c.us", "1@lid"))
+
+
+@pytest.mark.parametrize("whole", ["3EB1", "true_1@c.us_3EB1", "false_1@g.us_3EB1_2@c.us"])
+def test_an_id_is_known_whole_or_bare(whole: str) -> None:
+    assert stanza_of(whole) == "3EB1"
