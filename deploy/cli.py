@@ -13,7 +13,12 @@ from rich.console import Console
 from contracts import generate
 from contracts.topology import SERVICES
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="AI agents draft, gates veto, people approve.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="AI agents draft, gates veto, people approve.",
+)
 bus = typer.Typer(no_args_is_help=True, help="Streams, consumers and rights of the bus.")
 keys = typer.Typer(no_args_is_help=True, help="Keys and passwords of an installation.")
 demo = typer.Typer(no_args_is_help=True, help="Scripted runs through the whole system, on servers of their own.")
@@ -180,8 +185,7 @@ def create(folder: Annotated[Path, typer.Argument(help="Where the key files go; 
     from deploy.keys import create_keys, public_nkeys  # noqa: PLC0415 - as in `dev`
 
     create_keys(folder)
-    for name, value in public_nkeys(folder).items():
-        console.print(f"{name}={value}")
+    sys.stdout.writelines(f"{name}={value}\n" for name, value in public_nkeys(folder).items())
 
 
 @demo.command("conversation")

@@ -21,7 +21,7 @@ DATABASE = "chancela"
 HOUSE = "Clínica Sol"
 
 PEOPLE = (
-    {"email": "maria@clinica.example", "name": "Maria Souza", "roles": ["approver", "admin"], "language": "pt-BR"},
+    {"email": "maria@clinica.example", "name": "Maria Souza", "roles": ["approver", "administrator"], "language": "pt-BR"},
     {"email": "john@clinica.example", "name": "John Reis", "roles": ["approver"], "language": "en"},
     {"email": "vera@clinica.example", "name": "Vera Lima", "roles": ["viewer"], "language": "pt-BR"},
 )
