@@ -149,6 +149,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     origin: DraftOrigin = "agent"
     filed_at: datetime | None = None
     language: str = "pt-BR"
+    evidence: tuple[Evidence, ...] = ()
 
 
 # ----------------------------------------------------------------------------------------------- ingest: what we hear

@@ -21,7 +21,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from contracts.messages import Destination, Envelope
+from contracts.messages import Destination, DraftOrigin, Envelope, Snapshot
 
 SALT_BYTES = 32
 APPROVAL = "application/vnd.chancela.approval+json"
@@ -40,13 +40,42 @@ class ApprovalSeal(msgspec.Struct, frozen=True, kw_only=True):
     obligation_id: UUID
     decision_id: UUID
     epoch: int
+    conversation_id: UUID
+    contact_id: UUID
     commitment: str
     context_revision: int
+    origin: DraftOrigin
+    filed_at: datetime | None
+    reply_after_opt_out: bool
     policy: str
     policy_version: int
     voters: tuple[str, ...]
     decided_at: datetime
+    not_before: datetime | None
     send_by: datetime
+
+    @classmethod
+    def of(cls, tenant: UUID, snapshot: Snapshot) -> "ApprovalSeal":
+        """Everything of a snapshot that anybody later relies on; its texts only as the commitment."""
+        return cls(
+            tenant=tenant,
+            obligation_id=snapshot.obligation_id,
+            decision_id=snapshot.decision_id,
+            epoch=snapshot.epoch,
+            conversation_id=snapshot.conversation_id,
+            contact_id=snapshot.contact_id,
+            commitment=snapshot.commitment,
+            context_revision=snapshot.context_revision,
+            origin=snapshot.origin,
+            filed_at=snapshot.filed_at,
+            reply_after_opt_out=snapshot.reply_after_opt_out,
+            policy=snapshot.policy,
+            policy_version=snapshot.policy_version,
+            voters=snapshot.decided_by,
+            decided_at=snapshot.decided_at,
+            not_before=snapshot.not_before,
+            send_by=snapshot.send_by,
+        )
 
 
 class ClearanceSeal(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,7 +87,13 @@ def _unbound(command: SendCommand, verified: Verified) -> Refusal | None:
         ("decision", snapshot.decision_id, verified.clearance.decision_id),
         ("obligation", snapshot.obligation_id, approval.obligation_id),
         ("epoch", snapshot.epoch, approval.epoch),
+        ("conversation", snapshot.conversation_id, approval.conversation_id),
+        ("contact", snapshot.contact_id, approval.contact_id),
         ("context_revision", snapshot.context_revision, approval.context_revision),
+        ("origin", snapshot.origin, approval.origin),
+        ("filed_at", snapshot.filed_at, approval.filed_at),
+        ("reply_after_opt_out", snapshot.reply_after_opt_out, approval.reply_after_opt_out),
+        ("not_before", snapshot.not_before, approval.not_before),
         ("send_by", snapshot.send_by, approval.send_by),
         ("decided_at", snapshot.decided_at, approval.decided_at),
     )

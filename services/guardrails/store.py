@@ -205,6 +205,7 @@ async def dispatch_facts(tx: Tx, job: Job) -> Dispatch | None:
         contact_id=snapshot.contact_id,
         conversation_id=snapshot.conversation_id,
         destination=snapshot.destination,
+        evidence=snapshot.evidence,
     )
     facts = await facts_of(tx, carrier, job.now)
     revision = await tx.value(

@@ -46,6 +46,7 @@ class Setup:
                 connect_timeout=5,
             )
         except (nats.errors.Error, OSError) as error:
+            await client.close()
             raise SetupError(f"cannot reach NATS at {url} as admin: {error}") from error
         streams = [{**stream, "num_replicas": replicas} for stream in wanted["streams"]]
         return cls(client, {**wanted, "streams": streams}, ack_wait_seconds=ack_wait_seconds)

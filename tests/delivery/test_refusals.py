@@ -86,6 +86,13 @@ BROKEN: dict[str, tuple[Callable[[World], m.SendCommand], str]] = {
     "other decision": (lambda w: with_snapshot(w.command(), decision_id=uuid4()), "decision_mismatch"),
     "other obligation": (lambda w: with_snapshot(w.command(), obligation_id=uuid4()), "obligation_mismatch"),
     "other epoch": (lambda w: with_snapshot(w.command(), epoch=2), "epoch_mismatch"),
+    "other conversation": (lambda w: with_snapshot(w.command(), conversation_id=uuid4()), "conversation_mismatch"),
+    "other contact": (lambda w: with_snapshot(w.command(), contact_id=uuid4()), "contact_mismatch"),
+    "said to be a person's": (lambda w: with_snapshot(w.command(), origin="person"), "origin_mismatch"),
+    "a tick nobody made": (
+        lambda w: with_snapshot(w.command(), reply_after_opt_out=True),
+        "reply_after_opt_out_mismatch",
+    ),
     "newer revision claimed": (lambda w: with_snapshot(w.command(), context_revision=9), "context_revision_mismatch"),
     "longer send_by": (
         lambda w: with_snapshot(w.command(), send_by=utc_now() + timedelta(days=9)),

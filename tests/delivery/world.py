@@ -118,19 +118,7 @@ class World:
         )
 
     def approval(self, snapshot: m.Snapshot) -> ApprovalSeal:
-        return ApprovalSeal(
-            tenant=self.tenant,
-            obligation_id=snapshot.obligation_id,
-            decision_id=snapshot.decision_id,
-            epoch=snapshot.epoch,
-            commitment=snapshot.commitment,
-            context_revision=snapshot.context_revision,
-            policy=snapshot.policy,
-            policy_version=snapshot.policy_version,
-            voters=snapshot.decided_by,
-            decided_at=snapshot.decided_at,
-            send_by=snapshot.send_by,
-        )
+        return ApprovalSeal.of(self.tenant, snapshot)
 
     # ------------------------------------------------------------------------------------------------ what others say
 

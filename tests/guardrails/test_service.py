@@ -112,19 +112,7 @@ def approved(body: str = "Abrimos das 8h às 18h.", *, revision: int = 1, minute
         decided_at=NOW,
         send_by=NOW + timedelta(minutes=minutes),
     )
-    statement = seal.ApprovalSeal(
-        tenant=TENANT,
-        obligation_id=snapshot.obligation_id,
-        decision_id=snapshot.decision_id,
-        epoch=1,
-        commitment=commitment,
-        context_revision=revision,
-        policy="single",
-        policy_version=1,
-        voters=snapshot.decided_by,
-        decided_at=NOW,
-        send_by=snapshot.send_by,
-    )
+    statement = seal.ApprovalSeal.of(TENANT, snapshot)
     signer = seal.Signer.from_json(msgspec.json.encode(APPROVAL_KEY).decode(), seal.APPROVAL)
     return m.DraftApproved(tenant=TENANT, snapshot=snapshot, seal=signer.sign(statement, now=NOW))
 
