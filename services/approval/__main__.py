@@ -1,0 +1,4 @@
+from services.approval.service import SERVICE
+from shared.runtime import main
+
+main(SERVICE)

@@ -1,0 +1,183 @@
+"""The pages: sign-in, the queue with its decision screen, and the parts of it that live updates fetch.
+
+Laws
+- A GET changes nothing. Decisions go through the JSON API, with the preconditions that the page carries.
+- Every page is rendered from the same read models as the API; a page never decides what may be decided.
+"""
+
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from services.approval.config import Config
+from services.approval.facts import State
+from services.approval.http.answers import reader_language
+from services.approval.http.signing import desk_of, door_of, who
+from services.approval.people import may, rights
+from services.approval.store import pages, views
+from services.approval.store.signing_in import Session
+from services.approval.web import rendering, showing, texts
+from services.approval.web.timeline import author, timeline
+from services.approval.web.times import TIME_ZONE_COOKIE, Clock, zone_of
+from services.approval.web.words import Speech, speech
+from shared.ids import new_id
+from shared.runtime import Context
+
+SHOWS: Final[dict[str, tuple[State, ...]]] = {
+    "open": ("open",),
+    "leaving": ("approved", "waiting_agent"),
+    "unsettled": ("uncertain", "failed"),
+}
+QUEUE_LINES: Final = 80
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+
+router = APIRouter(include_in_schema=False)
+
+
+def mount(api: FastAPI, context: Context[Config]) -> None:
+    """Add the pages to the application."""
+    api.state.pages = context
+    api.include_router(router)
+
+
+def _context(request: Request) -> Context[Config]:
+    return request.app.state.pages
+
+
+MaybeSession = Annotated[Session | None, Depends(who)]
+
+
+def _speech(request: Request) -> Speech:
+    return speech(reader_language(request))
+
+
+def _html(request: Request, template: str, status: int = 200, *, frame: str = "", **values: Any) -> HTMLResponse:
+    say = _speech(request)
+    page = rendering.render(template, s=say, t=say.t, lang=say.language, **values)
+    return HTMLResponse(page, status, headers=rendering.headers(frame))
+
+
+def _to_sign_in() -> Response:
+    return RedirectResponse("/sign-in", 303)
+
+
+@router.get("/assets/{fingerprint}/{name}")
+async def asset(fingerprint: str, name: str) -> Response:
+    """A script or style. Its address changes with its content."""
+    content = rendering.assets().get(name)
+    if content is None or fingerprint != rendering.fingerprint():
+        return Response(status_code=404)
+    kind = rendering.TYPES[PurePosixPath(name).suffix]
+    return Response(
+        content, media_type=kind, headers={"cache-control": _FOR_EVER, "x-content-type-options": "nosniff"}
+    )
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request, unknown: bool = False) -> Response:
+    is_local = door_of(request).has_local_sign_in
+    people = await pages.people(_context(request).db) if is_local else []
+    return _html(request, "sign_in.html", is_local=is_local, people=people, is_unknown=unknown)
+
+
+@router.get("/")
+async def home(request: Request, session: MaybeSession, item: UUID | None = None, show: str = "open") -> Response:
+    """In the local profile the customers' phone beside the approvals; elsewhere the approvals."""
+    config = _context(request).config
+    if config.profile != "local" or not config.phone_url:
+        return RedirectResponse("/approvals", 303)
+    return await _desk(request, session, item, show, phone_url=config.phone_url)
+
+
+@router.get("/approvals")
+async def queue(request: Request, session: MaybeSession, show: str = "open") -> Response:
+    return await _desk(request, session, None, show)
+
+
+@router.get("/approvals/{obligation_id}")
+async def decision(request: Request, session: MaybeSession, obligation_id: UUID, show: str = "open") -> Response:
+    return await _desk(request, session, obligation_id, show)
+
+
+async def _desk(
+    request: Request, session: Session | None, chosen: UUID | None, show: str, *, phone_url: str = ""
+) -> Response:
+    if session is None:
+        return _to_sign_in()
+    show = show if show in SHOWS else "open"
+    rail = await _rail(request, session, show, chosen)
+    first = chosen or (rail["items"][0].id if rail["items"] else None)
+    item = await _item(request, session, first, None) if first else {"item": None}
+    is_missing = chosen is not None and item["item"] is None
+    return _html(
+        request, "desk.html", 404 if is_missing else 200, frame=_origin(phone_url), **rail | item,
+        chosen=first, session=session, rights=sorted(rights(session.person)), phone_url=phone_url, is_missing=is_missing,
+        home="/" if phone_url else "/approvals",
+    )  # fmt: skip
+
+
+@router.get("/parts/queue")
+async def queue_part(
+    request: Request, session: MaybeSession, show: str = "open", chosen: UUID | None = None
+) -> Response:
+    """The rail alone, for a live update."""
+    if session is None:
+        return Response(status_code=401)
+    rail = await _rail(request, session, show if show in SHOWS else "open", chosen)
+    return _html(request, "parts/rail.html", session=session, home="/approvals", **rail)
+
+
+@router.get("/parts/items/{obligation_id}")
+async def item_part(
+    request: Request, session: MaybeSession, obligation_id: UUID, seen: Annotated[int | None, Query(ge=1)] = None
+) -> Response:
+    """One item alone; `seen` is the epoch that was on this person's screen, to show what changed since."""
+    if session is None:
+        return Response(status_code=401)
+    item = await _item(request, session, obligation_id, seen)
+    is_missing = item["item"] is None
+    return _html(request, "parts/item.html", 404 if is_missing else 200, session=session, is_missing=is_missing, **item)
+
+
+def _clock(request: Request, now: Any) -> Clock:
+    return Clock(now, zone_of(request.cookies.get(TIME_ZONE_COOKIE, "")), _speech(request).language)
+
+
+async def _rail(request: Request, session: Session, show: str, chosen: UUID | None) -> dict[str, Any]:
+    async with desk_of(request).unit(session.person.tenant, new_id()) as unit:
+        items = await views.queue(unit.tx, SHOWS[show], limit=QUEUE_LINES)
+        counts = await views.counts(unit.tx)
+        alerts = await views.alerts(unit.tx)
+        recent = await pages.recent(unit.tx)
+        clock = _clock(request, await unit.tx.now())
+    sums = {name: sum(counts.get(state, 0) for state in states) for name, states in SHOWS.items()}
+    return {
+        "items": items, "counts": sums, "alerts": alerts, "recent": recent, "show": show, "shows": tuple(SHOWS),
+        "chosen": chosen, "more": max(0, sums[show] - len(items)), "clock": clock, "showing": showing,
+    }  # fmt: skip
+
+
+async def _item(request: Request, session: Session, obligation_id: UUID, seen: int | None) -> dict[str, Any]:
+    desk = desk_of(request)
+    async with desk.unit(session.person.tenant, new_id()) as unit:
+        item = await views.item(unit.tx, obligation_id, session.person.email, desk.policy)
+        clock = _clock(request, await unit.tx.now())
+    if item is None:
+        return {"item": None, "clock": clock}
+    say = _speech(request)
+    return {
+        "item": item, "clock": clock, "showing": showing, "texts": texts, "policy": desk.policy,
+        "banners": showing.banners(item, say, clock), "comparisons": showing.comparisons(item, say, seen),
+        "timeline": timeline(item, say), "author": author(item.author, item.origin, say),
+        "why_not": showing.why_not(item, say), "may_own": may(session.person, "own"),
+    }  # fmt: skip
+
+
+def _origin(url: str) -> str:
+    """What frame-src may name; empty for no frame."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in {"http", "https"} and parts.netloc else ""

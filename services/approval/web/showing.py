@@ -1,0 +1,155 @@
+"""What a page says about an item beyond its columns: banners, tags, and the verbs a person is offered. Pure."""
+
+from typing import Final, Literal, NamedTuple
+
+from services.approval.facts import UNDECIDED, Banner
+from services.approval.filing import body_limit
+from services.approval.problems import document
+from services.approval.store.views import ActionView, Item, QueueItem, VersionView
+from services.approval.web import texts
+from services.approval.web.texts import Segment
+from services.approval.web.times import Clock
+from services.approval.web.words import Speech
+
+Tone = Literal["info", "warn", "bad", "ok", ""]
+CLOSING_MINUTES: Final = 30
+_DONE: Final = frozenset({"rejected", "withdrawn", "superseded"})
+_TONE: Final[dict[str, Tone]] = {
+    "open": "", "waiting_agent": "info", "approved": "ok", "sent": "ok", "uncertain": "ok", "failed": "ok",
+    "rejected": "bad", "withdrawn": "", "superseded": "", "expired": "warn",
+}  # fmt: skip
+_DELIVERY_TONE: Final[dict[str, Tone]] = {
+    "deferred": "warn", "accepted": "ok", "delivered": "ok", "read": "ok", "uncertain": "bad", "failed": "bad",
+    "refused": "bad",
+}  # fmt: skip
+
+
+class Said(NamedTuple):
+    """A sentence with its weight; `code` names it for tests and agents."""
+
+    tone: Tone
+    text: str
+    code: str = ""
+
+
+class Comparison(NamedTuple):
+    """The text against another one."""
+
+    title: str
+    segments: tuple[Segment, ...]
+
+
+def decision_badge(item: Item | QueueItem, speech: Speech) -> Said:
+    return Said(_TONE[item.state], speech.t(f"state.{item.state}"), item.state)
+
+
+def delivery_badge(item: Item | QueueItem, speech: Speech) -> Said | None:
+    """A badge of its own: only where there is, or was, something to deliver."""
+    if item.delivery == "none" and item.state != "approved":
+        return None
+    return Said(_DELIVERY_TONE.get(item.delivery, "info"), speech.t(f"delivery.{item.delivery}"), item.delivery)
+
+
+def tags(item: QueueItem, speech: Speech, clock: Clock) -> list[Said]:
+    """Why now: what makes this line more urgent or riskier than its neighbours."""
+    found: list[Said] = []
+    if item.state != "open":
+        found.append(decision_badge(item, speech))
+    if (delivery := delivery_badge(item, speech)) is not None:
+        found.append(delivery)
+    if item.state == "open" and clock.minutes_until(item.expires_at) <= CLOSING_MINUTES:
+        found.append(Said("warn", speech.t("tag.closing"), "closing"))
+    if item.has_customer_written_since:
+        found.append(Said("warn", speech.t("tag.wrote_since"), "wrote_since"))
+    if not item.is_channel_ready:
+        found.append(Said("warn", speech.t("tag.channel_down"), "channel_down"))
+    found += [Said("warn", speech.code("banner.short", one.code), one.code) for one in item.banners[:1]]
+    if item.kind != "reply":
+        found.append(Said("", speech.t(f"kind.{item.kind}"), item.kind))
+    return found
+
+
+def banners(item: Item, speech: Speech, clock: Clock) -> list[Said]:
+    """What a person must see before deciding, the gravest first."""
+    found = [*_standing(item, speech, clock), *_of_conversation(item, speech)]
+    found += [_filed(one, speech) for one in item.banners]
+    order: tuple[Tone, ...] = ("bad", "warn", "info", "ok", "")
+    return sorted(found, key=lambda one: order.index(one.tone))
+
+
+def _standing(item: Item, speech: Speech, clock: Clock) -> list[Said]:
+    if item.is_expired or item.state == "expired":
+        return [Said("warn", speech.t("banner.expired", at=clock.at(item.expires_at)), "expired")]
+    if item.state == "waiting_agent":
+        return [Said("info", speech.t("banner.waiting_agent"), "waiting_agent")]
+    if item.state == "uncertain":
+        return [Said("bad", speech.t("banner.uncertain"), "uncertain")]
+    if item.state == "open":
+        return []
+    found: list[Said] = []
+    state = speech.t(f"state.{item.state}")
+    if item.decided_at is not None:
+        at = clock.at(item.decided_at)
+        found.append(Said("info", speech.t("banner.decided", who=item.decided_by, at=at, state=state), "decided"))
+    elif item.state in _DONE:
+        found.append(Said("info", speech.t("banner.ended", state=state), "ended"))
+    if item.leaves_at is not None and item.delivery == "deferred":
+        when = clock.relative(item.leaves_at)
+        found.append(Said("info", speech.t("banner.leaves_at", at=clock.at(item.leaves_at), when=when), "leaves_at"))
+    return found
+
+
+def _of_conversation(item: Item, speech: Speech) -> list[Said]:
+    talk = item.conversation
+    found: list[Said] = []
+    if item.state in UNDECIDED and item.has_customer_written_since:
+        found.append(Said("warn", speech.t("banner.wrote_since"), "wrote_since"))
+    if not talk.is_channel_ready:
+        found.append(Said("warn", speech.t("banner.channel_down", status=talk.channel_status), "channel_down"))
+    if talk.contact_consent not in {"", "opted_in"}:
+        found.append(Said("bad", speech.code("consent", talk.contact_consent), "consent"))
+    if talk.owner_state == "person":
+        found.append(Said("info", speech.t("banner.taken_over", who=talk.owner_person), "taken_over"))
+    if talk.owner_state == "handoff":
+        found.append(Said("warn", speech.t("banner.handoff"), "handoff"))
+    return found
+
+
+def _filed(banner: Banner, speech: Speech) -> Said:
+    tone: Tone = "bad" if banner.code in {"send_failed", "send_refused", "earlier_uncertain"} else "warn"
+    detail = speech.code("lost", banner.detail) if banner.code == "approval_lost" else banner.detail
+    key = f"banner.{banner.code}"
+    if key not in speech.words:
+        return Said(tone, speech.t("banner.other", code=banner.code.replace("_", " "), detail=detail), banner.code)
+    return Said(tone, speech.t(key, detail=detail), banner.code)
+
+
+def comparisons(item: Item, speech: Speech, seen_epoch: int | None) -> list[Comparison]:
+    """Against what this person last saw, the agent's draft, and the revision before; only those that differ."""
+    epochs = {version.epoch: version for version in item.versions}
+    against: list[tuple[str, str]] = []
+    if seen_epoch in epochs and seen_epoch != item.epoch:
+        against.append((speech.t("diff.seen", n=seen_epoch), epochs[seen_epoch].body))
+    against.append((speech.t("diff.draft"), item.drafted_body))
+    before = _before(item, epochs)
+    if before is not None and before.epoch != seen_epoch:
+        against.append((speech.t("diff.previous", n=before.epoch), before.body))
+    return [Comparison(title, texts.diff(body, item.body)) for title, body in against if body not in {"", item.body}]
+
+
+def _before(item: Item, epochs: dict[int, VersionView]) -> VersionView | None:
+    return epochs.get(item.epoch - 1)
+
+
+def length_limit(item: Item) -> int:
+    return body_limit(item.destination)
+
+
+def action(item: Item, verb: str) -> ActionView:
+    return next(one for one in item.actions if one.verb == verb)
+
+
+def why_not(item: Item, speech: Speech) -> str:
+    """Why this person may not approve now, in words; empty when they may."""
+    problem = action(item, "approve").why_not
+    return str(document(problem, speech.language)["detail"]) if problem else ""
