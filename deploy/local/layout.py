@@ -69,6 +69,7 @@ class Layout:
     """Extra environment by service, or for all under `*`."""
     rules: Mapping[str, Any] = field(default_factory=lambda: RULES)
     number_activated_at: datetime = datetime(2024, 1, 1, tzinfo=UTC)
+    number_daily_cap: int = 300
     extra_channels: tuple[Mapping[str, Any], ...] = ()
     """More ingest channels (demo webhooks signed with keys of their own)."""
 
@@ -108,7 +109,8 @@ class Layout:
             "hmac_key_file": str(self.keys / "waha.hmac"),
         }
         self._write("ingest.channels.json", [ingest, *self.extra_channels])
-        self._write("guardrails.channels.json", [{**channel, "activated_at": self.number_activated_at.isoformat()}])
+        number = {"activated_at": self.number_activated_at.isoformat(), "daily_cap": self.number_daily_cap}
+        self._write("guardrails.channels.json", [{**channel, **number}])
         sender = {
             **channel,
             "account": SESSION,

@@ -119,13 +119,7 @@ async def _look_up(tx: Tx, config: Config, event: hearing.Event, known: Known) -
 
 
 async def _target(tx: Tx, channel: Channel, event: Edited | Revoked | Reacted) -> Target | None:
-    """Read after its conversation is locked: two changes of one message take their turns."""
-    where = (tx, channel.channel_id, event.target_stanza_id)
-    target = await heard.target(*where, is_from_me=event.is_from_me)
-    if target is None or isinstance(event, Reacted):
-        return target
-    await people.locked(tx, target.conversation_id)
-    return await heard.target(*where, is_from_me=event.is_from_me)
+    return await heard.target(tx, channel.channel_id, event.target_stanza_id, is_from_me=event.is_from_me)
 
 
 async def _place(tx: Tx, config: Config, channel: Channel, event: Inbound | FromMe | Reacted | Acked) -> Place:

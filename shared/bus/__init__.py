@@ -9,7 +9,7 @@ from uuid import UUID
 import nats.errors
 
 from contracts import topology
-from shared import log, metrics, trace
+from shared import crash, log, metrics, trace
 from shared.bus import outbox
 from shared.bus.connection import Connection
 from shared.bus.effects import (
@@ -112,6 +112,8 @@ class Bus:
             unit = Unit(tx, tenant, cause, await tx.now())
             yield unit
             rows = await unit.said()
+            crash.point("unit.before_commit")
+        crash.point("unit.after_commit_before_publish")
         self._publisher.committed(rows)
         self._jobs.wake()
 
@@ -147,11 +149,13 @@ class Bus:
             messages = await pull.next_batch()
             with metrics.HANDLING.labels(stream).time():
                 lanes = await self._take(delivered(messages))
+            crash.point("inbox.after_commit_before_ack")
             try:
                 for message in messages:
                     await message.ack()
             except nats.errors.Error as error:
                 _log.warning("acknowledging stopped; redeliveries will be swallowed", error=repr(error))
+            crash.point("inbox.acked_before_drain")
             for lane in lanes:
                 self._publisher.committed(await self._drain(lane))
 

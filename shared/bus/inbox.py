@@ -21,7 +21,7 @@ import msgspec
 
 from contracts import topology
 from contracts.messages import Message, Redacted
-from shared import log, metrics
+from shared import crash, log, metrics
 from shared.bus import outbox
 from shared.bus.effects import Heard, Reject, Retry
 from shared.bus.handling import Handling
@@ -111,6 +111,7 @@ class Inbox:
             rows = await self._run(tx, run)
             await _store(tx, run, wait)
             await _move(tx, locked)
+            crash.point("inbox.before_commit")
         _count(run, wait, old)
         return rows, sorted({one.lane for one in wait})
 
@@ -201,6 +202,7 @@ class Inbox:
                 lane,
                 seq,
             )
+            crash.point("inbox.drain_before_commit")
         metrics.HEARD.labels(one.topic.root, "drained").inc()
         return rows
 

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from shared import log, metrics, trace
+from shared import crash, log, metrics, trace
 from shared.bus import outbox
 from shared.bus.effects import Effects, Job, Reject, Retry, Slow, Timer
 from shared.bus.handling import Handling, perform
@@ -115,6 +115,8 @@ class Jobs:
             return []
         metrics.PARKED.labels("job").set(parked)
         self._free -= len(rows)
+        if rows:
+            crash.point("job.taken")
         return [_job(row) for row in rows]
 
     def _done(self, task: asyncio.Task[None]) -> None:
@@ -197,9 +199,12 @@ class Jobs:
 
     async def _commit(self, tx: Tx, job: Job, effects: Effects) -> list[outbox.Row]:
         said = await perform(tx, effects, tenant=job.tenant, cause=job.id, traceparent=trace.current())
-        return await outbox.append(tx, _once(said, job))
+        rows = await outbox.append(tx, _once(said, job))
+        crash.point("job.before_commit")
+        return rows
 
     def _committed(self, rows: Sequence[outbox.Row]) -> None:
+        crash.point("job.after_commit_before_publish")
         self._publisher.committed(rows)
         self._wake.set()
 

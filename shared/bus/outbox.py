@@ -17,7 +17,7 @@ import msgspec
 
 from contracts import topology
 from contracts.messages import Message
-from shared import log, metrics
+from shared import crash, log, metrics
 from shared.clock import monotonic
 from shared.db import TRANSIENT, Database, Tx
 from shared.db import Row as DbRow
@@ -170,6 +170,7 @@ class Publisher:
             return
         try:
             acknowledged = await self._transport.publish(rows)
+            crash.point("outbox.published_before_mark")
             if acknowledged:
                 async with self._db.autocommit() as tx:
                     await tx.execute(

@@ -60,6 +60,14 @@ async def test_an_echo_under_the_hidden_id_is_known_by_the_phone_behind_it(talk:
     assert await talk.conversation()
 
 
+async def test_an_echo_without_a_hint_is_known_by_the_chats_of_its_conversation(talk: Edge) -> None:
+    hint = {"key": {"remoteJidAlt": "5511900001234@s.whatsapp.net"}}
+    await talk.post(inbound("3AAB", chat="990000000000234@lid", _data=hint))
+    await talk.bench.hear(begun(talk.channel, await talk.conversation(), TEXT))
+    await talk.post(from_me("3EB1", TEXT, chat="990000000000234@lid"))
+    assert await outcome(talk) == (1, 0, 2)
+
+
 async def test_an_echo_under_an_unknown_hidden_id_belongs_to_the_conversation_of_its_send(talk: Edge) -> None:
     await talk.bench.hear(accepted(talk.channel, "3EB1", await talk.conversation()))
     await talk.post(from_me("3EB1", TEXT, chat="990000000000234@lid"))
