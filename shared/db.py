@@ -26,6 +26,7 @@ TRANSIENT = (
     asyncpg.SerializationError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the driver's state after a connection was cut under a statement
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
