@@ -26,6 +26,7 @@ TRANSIENT = (
     asyncpg.SerializationError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what a connection says that was cut in the middle of an answer
     asyncpg.InternalClientError,  # the driver's state after a connection was cut under a statement
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,

@@ -23,35 +23,54 @@ BenchFactory = Callable[..., Awaitable["Bench"]]
 PASSWORD = "test-only"
 
 
+_templates: dict[tuple[str, tuple[str, ...]], str] = {}
+"""Migrated once for each server and set of services, then cloned: a schema costs half a second, a clone a tenth."""
+
+
 async def new_database(server: PostgresServer, services: Sequence[str] = topology.SERVICES) -> str:
     """A database of its own with roles, rights and the services' schemas; returns its name."""
-    name = f"t_{uuid4().hex[:12]}"
-    admin = await asyncpg.connect(server.dsn("postgres"))
-    try:
-        await admin.execute(f"create database {name}")
-    finally:
-        await admin.close()
-    owner = await asyncpg.connect(server.dsn(name))
-    try:
-        await owner.execute("select pg_advisory_lock(1)")
-        await owner.execute(generate.postgres_roles())
-        for role in (f"{service}_{kind}" for service in topology.SERVICES for kind in ("owner", "bus", "web")):
-            await owner.execute(f"alter role {role} password '{PASSWORD}'")
-        await owner.execute(generate.database_settings(name))
-        await owner.execute(f"grant connect on database {name} to public")
-    finally:
-        await owner.close()
-    for service in services:
-        await migrate(server.dsn(name, f"{service}_owner", PASSWORD), service)
+    kind = (server.admin_url, tuple(services))
+    if kind not in _templates:
+        _templates[kind] = await _template(server, services)
+    name = _name()
+    async with _connected(server.dsn("postgres")) as admin:
+        await admin.execute(f"create database {name} template {_templates[kind]} strategy file_copy")
+        await admin.execute(generate.database_settings(name))
+        await admin.execute(f"grant connect on database {name} to public")
     return name
 
 
-async def drop_database(server: PostgresServer, name: str) -> None:
-    admin = await asyncpg.connect(server.dsn("postgres"))
+async def _template(server: PostgresServer, services: Sequence[str]) -> str:
+    name = _name()
+    async with _connected(server.dsn("postgres")) as admin:
+        await admin.execute(f"create database {name}")
+    async with _connected(server.dsn(name)) as owner:
+        await owner.execute(generate.postgres_roles())
+        for role in (f"{service}_{kind}" for service in topology.SERVICES for kind in ("owner", "bus", "web")):
+            await owner.execute(f"alter role {role} password '{PASSWORD}'")
+    for service in services:
+        await migrate(server.dsn(name, f"{service}_owner", PASSWORD), service)
+    async with _connected(server.dsn(name)) as owner:
+        await owner.execute(generate.database_settings(name))
+    return name
+
+
+def _name() -> str:
+    return f"t_{uuid4().hex[:12]}"
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncGenerator[Any]:
+    connection = await asyncpg.connect(url)
     try:
-        await admin.execute(f"drop database {name} with (force)")
+        yield connection
     finally:
-        await admin.close()
+        await connection.close()
+
+
+async def drop_database(server: PostgresServer, name: str) -> None:
+    async with _connected(server.dsn("postgres")) as admin:
+        await admin.execute(f"drop database {name} with (force)")
 
 
 class _Nowhere:

@@ -85,8 +85,9 @@ class Jobs:
             task.cancel()
 
     async def _wait(self, poll_seconds: float) -> None:
+        seconds = await self._until_next(poll_seconds)
         try:
-            await asyncio.wait_for(self._wake.wait(), await self._until_next(poll_seconds))
+            await asyncio.wait_for(self._wake.wait(), seconds)
         except TimeoutError:
             return
         self._wake.clear()

@@ -157,6 +157,9 @@ async def test_an_edit_is_approved_as_a_new_epoch_of_its_author_with_both_commit
     approved = next(one for one in said if isinstance(one, DraftApproved))
     assert [type(one) for one in said] == [DraftFiled, DraftApproved]
     assert (approved.snapshot.body, approved.snapshot.epoch, approved.snapshot.origin) == ("Custa R$ 12.", 2, "person")
+    snapshot = approved.snapshot
+    bound = commitment(snapshot.salt, tenant=TENANT, destination=snapshot.destination, body=snapshot.body)
+    assert RING.open(approved.seal, APPROVAL, ApprovalSeal).commitment == snapshot.commitment == bound
     standing = await office.standing()
     assert (standing.version.author, standing.version.drafted_body) == (ANA, "Custa R$ 10.")
     assert standing.version.basis.removed[0].what == "U+0007"

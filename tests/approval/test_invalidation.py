@@ -19,7 +19,7 @@ from contracts.messages import (
 from services.approval.deciding import Decided
 from services.approval.facts import Person
 from services.approval.problems import Problem
-from shared.seal import RECEIPT, Envelope
+from shared.seal import RECEIPT, Envelope, commitment
 from tests.approval.office import ANA, NOW, PEOPLE, TENANT, Office
 
 RECEIPT_SEAL = Envelope(payload_type=RECEIPT, payload=b"{}", key_id="k", signature=b"s")
@@ -55,6 +55,16 @@ async def test_an_approval_is_lost_when_the_conversation_goes_on_before_it_leave
     assert standing.version.commitment != approved.version.commitment
     assert standing.banners[0].code == "approval_lost"
     assert next(one for one in said if isinstance(one, DraftFiled)).epoch == 2
+
+
+async def test_an_approval_after_a_reopening_holds_with_its_own_salt(office: Office) -> None:
+    await office.approved()
+    await office.bench.hear(office.received("espera", 2))
+    await office.bench.said()
+    await office.decide(await office.standing(), context_revision=2)
+    snapshot = (await office.said(DraftApproved)).snapshot
+    bound = commitment(snapshot.salt, tenant=TENANT, destination=snapshot.destination, body=snapshot.body)
+    assert (snapshot.epoch, snapshot.commitment) == (2, bound)
 
 
 async def test_an_approval_that_delivery_has_begun_to_send_is_not_lost(office: Office) -> None:

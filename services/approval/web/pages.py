@@ -114,8 +114,8 @@ async def _desk(
     item = await _item(request, session, first, None) if first else {"item": None}
     is_missing = chosen is not None and item["item"] is None
     return _html(
-        request, "desk.html", 404 if is_missing else 200, frame=_origin(phone_url), **rail | item,
-        chosen=first, session=session, rights=sorted(rights(session.person)), phone_url=phone_url, is_missing=is_missing,
+        request, "desk.html", 404 if is_missing else 200, frame=_origin(phone_url), **rail | item | {"chosen": first},
+        session=session, rights=sorted(rights(session.person)), phone_url=phone_url, is_missing=is_missing,
         home="/" if phone_url else "/approvals",
     )  # fmt: skip
 

@@ -302,6 +302,7 @@ WORDS: Final[dict[str, str]] = {
     "js.needs_words": "Write the instruction first.",
     "js.too_long": "Over the channel's limit: {n} of {limit}. Shorten it before you save.",
     "js.empty": "The text is empty.",
+    "js.unsaved": "There is an unsaved edit. Save it with Ctrl+Enter, or cancel it with Esc before you approve the original text.",
     "js.not_allowed": "This cannot be done now.",
     "js.done.approve": "Approved.",
     "js.done.edit": "Saved as a new revision.",

@@ -302,6 +302,7 @@ WORDS: Final[dict[str, str]] = {
     "js.needs_words": "Escriba primero la instrucción.",
     "js.too_long": "Supera el límite del canal: {n} de {limit}. Acórtelo antes de guardar.",
     "js.empty": "El texto está vacío.",
+    "js.unsaved": "Hay una edición sin guardar. Guárdela con Ctrl+Enter o cancélela con Esc antes de aprobar el texto original.",
     "js.not_allowed": "Esto no puede hacerse ahora.",
     "js.done.approve": "Aprobado.",
     "js.done.edit": "Guardado como nueva revisión.",

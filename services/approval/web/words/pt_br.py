@@ -302,6 +302,7 @@ WORDS: Final[dict[str, str]] = {
     "js.needs_words": "Escreva a instrução primeiro.",
     "js.too_long": "Passa do limite do canal: {n} de {limit}. Encurte antes de salvar.",
     "js.empty": "O texto está vazio.",
+    "js.unsaved": "Há uma edição não salva. Salve com Ctrl+Enter ou cancele com Esc antes de aprovar o texto original.",
     "js.not_allowed": "Isto não pode ser feito agora.",
     "js.done.approve": "Aprovado.",
     "js.done.edit": "Salvo como nova revisão.",
