@@ -4,7 +4,7 @@ import asyncio
 import runpy
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import msgspec
 import typer
@@ -173,7 +173,6 @@ def _setup(*, repair: bool) -> list[str]:
         _fail(str(error), code=2)
     except SetupError as error:
         _fail(str(error), code=3)
-    raise AssertionError("unreachable: _fail exits")
 
 
 @keys.command("create")
@@ -229,7 +228,7 @@ def _print(json: bool, value: object, text: str) -> None:
         console.print(text)
 
 
-def _fail(why: str, *, code: int = 1) -> None:
+def _fail(why: str, *, code: int = 1) -> NoReturn:
     Console(stderr=True, highlight=False).print(f"[red]{why}[/]")
     raise typer.Exit(code)
 

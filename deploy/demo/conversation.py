@@ -25,6 +25,8 @@ from shared.clock import utc_now
 
 TURN_SECONDS = 30.0
 FATE_SECONDS = 30.0
+QUIET_SECONDS = 0.6
+QUIET_LOOKS = 10
 FATES = {"SendAccepted", "SendUncertain", "SendFailed", "SendRefused", "DispatchRefused"}
 TURN_ENDS = {"silent", "skipped", "handed_off", "failed"}
 
@@ -80,6 +82,8 @@ class Teller:
         if conversation is not None and webhook["action"] == "inbound":
             await self._turn(conversation, seen, says)
         decisions = [await self._decide(one, conversation, says) for one in says.decisions]
+        if conversation is not None:
+            await self._quiet(conversation)
         printed = await self._gather(says, conversation, seen)
         printed = {"said": says.text, "webhook": webhook, **printed, "decisions": decisions}
         return {**printed, "expectations": check(printed, says.expect)}
@@ -113,6 +117,14 @@ class Teller:
 
         if says.until != "quiet":
             await until(is_over, TURN_SECONDS)
+
+    async def _quiet(self, conversation: str) -> None:
+        """Until nothing new was said for a moment: ticks and consent come by themselves."""
+        for _ in range(QUIET_LOOKS):
+            before = len(await self.observer.events(conversation))
+            await asyncio.sleep(QUIET_SECONDS)
+            if len(await self.observer.events(conversation)) == before:
+                return
 
     # -------------------------------------------------------------------------------------------------- people's side
 
