@@ -15,7 +15,7 @@ dev: $(STAMP)
 	$(BIN)/chancela dev $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from contracts.topology import SERVICES
-from deploy.local.layout import Layout
+from deploy.local.layout import Layout, Ports
 from deploy.local.nats import nats_program
 from deploy.local.ports import holder_of
 from deploy.local.postgres_binaries import find_binaries
@@ -27,7 +27,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 def examine(home: Path) -> list[Finding]:
     """Everything, in the order in which it is needed."""
-    layout = Layout(home.absolute())
+    home = home.absolute()
+    layout = Layout(home, Ports.of(home))
     return [_python(), _postgres(), _nats(), *_ports(layout), *_services(layout)]
 
 

@@ -65,7 +65,7 @@ def load(kind: type[C], environ: Mapping[str, str]) -> C:
         if value is not None:
             found[field.name] = value
         elif field.required:
-            raise ConfigError(f"{name} is not set (or {name}_FILE); see contracts/settings.md for what it means")
+            raise ConfigError(f"{name} is not set (or {name}_FILE); what it means stands in the service's config.py")
     try:
         return msgspec.convert(found, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -18,10 +18,16 @@ CHANNEL = UUID("5a0c0de0-0000-4000-8000-0000000000c1")
 CHANNEL_SLUG = "atendimento"
 SESSION = "atendimento"
 DATABASE = "chancela"
+PORTS_FILE = "ports.json"
 HOUSE = "Clínica Sol"
 
 PEOPLE = (
-    {"email": "maria@clinica.example", "name": "Maria Souza", "roles": ["approver", "administrator"], "language": "pt-BR"},
+    {
+        "email": "maria@clinica.example",
+        "name": "Maria Souza",
+        "roles": ["approver", "administrator"],
+        "language": "pt-BR",
+    },
     {"email": "john@clinica.example", "name": "John Reis", "roles": ["approver"], "language": "en"},
     {"email": "vera@clinica.example", "name": "Vera Lima", "roles": ["viewer"], "language": "pt-BR"},
 )
@@ -53,6 +59,12 @@ class Ports:
     health: Mapping[str, int] = field(
         default_factory=lambda: {service: 8101 + index for index, service in enumerate(SERVICES)}
     )
+
+    @classmethod
+    def of(cls, home: Path) -> "Ports":
+        """The ports that an installation last started with; the usual ones where it never did."""
+        file = home / "config" / PORTS_FILE
+        return msgspec.json.decode(file.read_bytes(), type=cls) if file.exists() else cls()
 
     def named(self) -> dict[str, int]:
         flat = {"approval": self.approval, "ingest": self.ingest, "phone": self.phone, "model": self.model}
@@ -100,6 +112,7 @@ class Layout:
     def write_files(self) -> None:
         """The files that services read at start; regenerated each time, they hold nothing that people change."""
         self.config.mkdir(parents=True, exist_ok=True)
+        self._write(PORTS_FILE, self.ports)
         channel = {"channel_id": str(CHANNEL), "tenant": str(TENANT), "kind": "waha"}
         ingest = {
             **channel,
