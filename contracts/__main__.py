@@ -3,12 +3,13 @@
 import sys
 from pathlib import Path
 
-from contracts.generate import files
+from contracts.generate import files, with_picture
 
 
 def main(arguments: list[str]) -> int:
     root = Path(__file__).resolve().parent.parent
-    stale = [path for path, text in files().items() if _read(root / path) != text]
+    wanted = {**files(), "README.md": with_picture(_read(root / "README.md"))}
+    stale = [path for path, text in wanted.items() if _read(root / path) != text]
     if "--check" in arguments:
         for path in stale:
             sys.stderr.write(f"{path} is stale; run: python -m contracts\n")
@@ -16,7 +17,7 @@ def main(arguments: list[str]) -> int:
     for path in stale:
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(files()[path], encoding="utf-8")
+        target.write_text(wanted[path], encoding="utf-8")
         sys.stdout.write(f"wrote {path}\n")
     return 0
 

@@ -73,6 +73,12 @@ def test_the_generated_files_are_current() -> None:
         assert (ROOT / path).read_text(encoding="utf-8") == text, f"{path} is stale; run: python -m contracts"
 
 
+def test_the_readme_shows_the_map_of_now() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert generate.PICTURE_BEGINS in readme
+    assert generate.with_picture(readme) == readme
+
+
 def test_the_real_server_accepts_the_generated_configuration(tmp_path: Path) -> None:
     create_keys(tmp_path / "keys")
     config = tmp_path / "nats.conf"
