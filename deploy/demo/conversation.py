@@ -1,11 +1,8 @@
 """`chancela demo conversation`: a scripted conversation through the whole system, without a browser."""
 
 import asyncio
-import hashlib
-import hmac
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,9 +15,9 @@ from rich.console import Console
 
 from deploy.demo.events import Observer, until
 from deploy.demo.fresh import fresh_stack
+from deploy.demo.outside import Outside, customer_message, envelope
 from deploy.demo.script import Decision, Says, Script, check, read
-from deploy.keys import read_key
-from deploy.local.layout import RULES, SESSION, Layout
+from deploy.local.layout import RULES, Layout
 from shared.clock import utc_now
 
 TURN_SECONDS = 30.0
@@ -55,7 +52,7 @@ def run(script: Script) -> dict[str, Any]:
 async def _run(script: Script, layout: Layout, database_url: str) -> dict[str, Any]:
     observer = await Observer.open(database_url)
     async with httpx.AsyncClient(timeout=30) as client:
-        teller = Teller(layout, observer, client)
+        teller = Teller(Outside(layout, client), observer)
         messages = [await teller.tell(says) for says in script.messages]
     await observer.close()
     held = all(one["held"] for message in messages for one in message["expectations"])
@@ -66,15 +63,13 @@ async def _run(script: Script, layout: Layout, database_url: str) -> dict[str, A
 class Teller:
     """Feeds messages, decides as people, and gathers what came of it."""
 
-    layout: Layout
+    outside: Outside
     observer: Observer
-    client: httpx.AsyncClient
-    tokens: dict[str, str] = field(default_factory=dict[str, str])
 
     async def tell(self, says: Says) -> dict[str, Any]:
         """One message of the customer with everything that followed."""
         for control in says.phone:
-            await self._phone(control)
+            await self.outside.phone(control["path"], **control.get("body", {}))
         await asyncio.sleep(says.after_seconds)
         seen = await self._count(says.chat)
         webhook = await self._post(says)
@@ -88,23 +83,13 @@ class Teller:
         printed = {"said": says.text, "webhook": webhook, **printed, "decisions": decisions}
         return {**printed, "expectations": check(printed, says.expect)}
 
-    async def _phone(self, control: Mapping[str, Any]) -> None:
-        url = f"{self.layout.phone_url}/_control/{control['path']}"
-        (await self.client.post(url, json=control.get("body", {}))).raise_for_status()
-
     async def _count(self, chat: str) -> int:
         conversation = await self.observer.conversation_of(chat)
         return len(await self.observer.events(conversation)) if conversation else 0
 
     async def _post(self, says: Says) -> dict[str, Any]:
-        body = msgspec.json.encode(says.payload or _webhook(says))
-        key = read_key(self.layout.keys, "waha.hmac").encode()
-        headers = {
-            "Content-Type": "application/json",
-            "X-Webhook-Hmac": hmac.new(key, body, hashlib.sha512).hexdigest(),
-            "X-Webhook-Hmac-Algorithm": "sha512",
-        }
-        answer = await self.client.post(self.layout.webhook_url, content=body, headers=headers)
+        body = says.payload or envelope(says.event, customer_message(says.chat, says.text, name=says.name))
+        answer = await self.outside.webhook(body)
         found: dict[str, Any] = answer.json() if answer.content else {}
         return {"status": answer.status_code, "action": found.get("action", f"reject_{answer.status_code}")}
 
@@ -133,34 +118,24 @@ class Teller:
         if conversation is None:
             return {**printed, "status": 0, "problem": "the message opened no conversation"}
         before = len(await self.observer.events(conversation))
-        headers = {"Authorization": f"Bearer {await self._token(decision.person)}"}
         if decision.verb in ("takeover", "return"):
-            answer = await self._own(decision, conversation, headers)
+            answer = await self._own(decision, conversation)
         else:
-            answer = await self._vote(decision, conversation, headers)
+            answer = await self._vote(decision, conversation)
         if answer.is_success:
             await self._fate(decision, conversation, before, says)
             return {**printed, "status": answer.status_code}
         return {**printed, "status": answer.status_code, "problem": answer.json()}
 
-    async def _token(self, person: str) -> str:
-        if person not in self.tokens:
-            answer = await self.client.post(f"{self.layout.approval_url}/v1/local/token", json={"email": person})
-            answer.raise_for_status()
-            self.tokens[person] = answer.json()["token"]
-        return self.tokens[person]
-
-    async def _own(self, decision: Decision, conversation: str, headers: dict[str, str]) -> httpx.Response:
+    async def _own(self, decision: Decision, conversation: str) -> httpx.Response:
         versions = [e["version"] for e in await self.observer.events(conversation) if e["type"] == "OwnershipChanged"]
         body = {"expected_version": max(versions, default=0), "reason": decision.reason or ""}
-        url = f"{self.layout.approval_url}/v1/conversations/{conversation}/{decision.verb}"
-        return await self.client.post(url, json=body, headers={**headers, "Idempotency-Key": str(uuid4())})
+        return await self.outside.post(decision.person, f"/v1/conversations/{conversation}/{decision.verb}", body)
 
-    async def _vote(self, decision: Decision, conversation: str, headers: dict[str, str]) -> httpx.Response:
+    async def _vote(self, decision: Decision, conversation: str) -> httpx.Response:
         filed = [e for e in await self.observer.events(conversation) if e["type"] == "DraftFiled"]
         obligation = filed[-1]["obligation_id"] if filed else str(uuid4())
-        url = f"{self.layout.approval_url}/v1/obligations/{obligation}"
-        item = await self.client.get(url, headers=headers)
+        item = await self.outside.get(decision.person, f"/v1/obligations/{obligation}")
         if not item.is_success:
             return item
         shown = item.headers["ETag"]
@@ -169,8 +144,7 @@ class Teller:
         body = {"verb": decision.verb, "edited_text": decision.text, "instruction": decision.instruction}
         body["reason"] = decision.reason
         found = {name: value for name, value in body.items() if value is not None}
-        own = {**headers, "If-Match": shown, "Idempotency-Key": str(uuid4())}
-        return await self.client.post(f"{url}/decisions", json=found, headers=own)
+        return await self.outside.decide(decision.person, obligation, shown, found)
 
     async def _fate(self, decision: Decision, conversation: str, before: int, says: Says) -> None:
         """After a decision: until it had its effect."""
@@ -192,14 +166,14 @@ class Teller:
         events: Sequence[Mapping[str, Any]] = []
         if conversation:
             events = (await self.observer.events(conversation))[seen:]
-        rows: list[dict[str, Any]] = (await self.client.get(f"{self.layout.phone_url}/_control/received")).json()
+        rows = await self.outside.received(says.chat)
         return {
             "vetoes": [{"gate": e["gate"], "code": e["code"]} for e in events if e["type"] == "DraftVetoed"],
             "draft": _draft(events),
             "verdicts": _last_verdicts(events),
             "turn": _turn_printed(events),
             "events": [event["type"] for event in events],
-            "received": [{"chat": r["chat"], "text": r["text"]} for r in rows if r["chat"] == says.chat],
+            "received": [{"chat": row["chat"], "text": row["text"]} for row in rows],
             "ledger": _ledger(events),
         }
 
@@ -244,34 +218,6 @@ def _ends_turn(event: Mapping[str, Any]) -> bool:
     if event["type"] in ("DraftFiled", "FilingRefused", "HandoffRequested"):
         return True
     return event["type"] == "TurnClosed" and event["outcome"] in TURN_ENDS
-
-
-def _webhook(says: Says) -> dict[str, Any]:
-    """A message as WAHA's engine NOWEB reports it."""
-    now = utc_now()
-    stanza = f"3A{secrets.token_hex(9).upper()}"
-    payload = {
-        "id": f"false_{says.chat}_{stanza}",
-        "timestamp": int(now.timestamp()),
-        "from": says.chat,
-        "fromMe": False,
-        "source": "app",
-        "to": None,
-        "body": says.text,
-        "hasMedia": False,
-        "ack": 2,
-        "ackName": "DEVICE",
-        "_data": {"pushName": says.name},
-    }
-    return {
-        "id": f"evt_{secrets.token_hex(13)}",
-        "timestamp": int(now.timestamp() * 1000),
-        "event": says.event,
-        "session": SESSION,
-        "me": {"id": "5511900000001@c.us"},
-        "payload": payload,
-        "engine": "NOWEB",
-    }
 
 
 def _rules(script: Script) -> Mapping[str, Any]:

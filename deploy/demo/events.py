@@ -51,6 +51,15 @@ class Observer:
             stanza_id,
         )
 
+    async def operated(self, conversation_id: str) -> Sequence[Mapping[str, Any]]:
+        """The operating role's decision on each turn, oldest first."""
+        rows = await self._connection.fetch(
+            "select turn_id::text, outcome, reason, model_rounds from operator.decision"
+            " where conversation_id = $1 order by at",
+            UUID(conversation_id),
+        )
+        return [dict(row) for row in rows]
+
     async def events(self, conversation_id: str) -> Sequence[Mapping[str, Any]]:
         """All messages about a conversation, oldest first; each with `at` and `by`."""
         parts = [

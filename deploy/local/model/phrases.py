@@ -10,7 +10,7 @@ REPLIES: dict[str, dict[str, Wordings]] = {
         "reschedule": (
             "Claro, podemos remarcar {thing}{old_day}. Qual dia e período ficam melhores para você?",
             "Sem problema! Para trocar {thing}{old_day}, me diga: você prefere manhã ou tarde, e em que dia?",
-            "Tudo certo para mudar {thing}{old_day}. Que dias funcionam para você nas próximas semanas?",
+            "Para mudar {thing}{old_day}: que dias funcionam para você nas próximas semanas?",
         ),
         "cancel": (
             "Entendi que você quer cancelar {thing}{old_day}. Prefere cancelar mesmo ou escolher outro dia?",
@@ -38,7 +38,7 @@ REPLIES: dict[str, dict[str, Wordings]] = {
         ),
         "human": (
             "Entendi, você prefere falar com uma pessoa. Tem algum detalhe que queira deixar por escrito?",
-            "Certo, seu pedido de falar com uma pessoa está anotado. Quer acrescentar alguma coisa?",
+            "Certo, você prefere falar com uma pessoa. Quer acrescentar alguma coisa?",
         ),
         "robot": (
             "Sim, sou uma assistente virtual. Se preferir falar com uma pessoa, é só me dizer.",

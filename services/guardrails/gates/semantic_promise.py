@@ -64,7 +64,9 @@ def _is_supported(body: str, promise: Promise, evidence: tuple[Evidence, ...], a
     if _is_cited(promise, able, answer):
         return True
     start, end = sentence_of(body, promise.start)
-    return any(_holds(each.text, body[start:end]) for each in able)
+    announced = body.rfind(": ", start, promise.start)  # "here is what our list says: …" states nothing itself
+    statement = body[max(start, announced + 1) : end]
+    return any(_holds(each.text, statement) for each in able)
 
 
 def _is_cited(promise: Promise, able: list[Evidence], answer: PromiseReview | None) -> bool:
@@ -103,6 +105,11 @@ SEMANTIC_PROMISE: Final = Gate(
     rules=(promises_module,),
     clear=(
         Example("nothing is promised", a_draft(), some_facts()),
+        Example(
+            "an announcement before what the catalogue says",
+            a_draft(body="Aqui está o que temos na tabela: a furadeira tem garantia de 24 meses."),
+            some_facts(evidence=(_WARRANTY,)),
+        ),
         Example(
             "the catalogue says so",
             a_draft(body="A furadeira tem garantia de 24 meses."),
