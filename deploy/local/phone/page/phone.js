@@ -13,7 +13,13 @@ const day = new Intl.DateTimeFormat(texts.lang, { day: "numeric", month: "long" 
 const TICKS = { "-1": "!", 0: "◷", 1: "✓", 2: "✓✓", 3: "✓✓", 4: "✓✓" };
 const MEMORY = "chancela-phone-chat";
 
-let chat = sessionStorage.getItem(MEMORY) ?? "";
+/** The chat that was open; in a frame of another site a browser may deny the memory, and then none is remembered. */
+const memory = {
+  read: () => { try { return sessionStorage.getItem(MEMORY) ?? ""; } catch { return ""; } },
+  keep: (name) => { try { sessionStorage.setItem(MEMORY, name); } catch { /* denied: nothing to remember it with */ } },
+};
+
+let chat = memory.read();
 let editing = null;
 let isAnswering = false;
 let stream = null;
@@ -173,7 +179,7 @@ function choose(next) {
   if (next === chat) return;
   drafts.set(chat, $("text").value);
   chat = next;
-  sessionStorage.setItem(MEMORY, chat);
+  memory.keep(chat);
   startEdit(null);
   $("text").value = drafts.get(chat) ?? "";
   listen();
