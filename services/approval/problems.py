@@ -60,6 +60,33 @@ class _Words(dict[str, Member]):
 
 
 CATALOGUE: dict[str, Kind] = {
+    "unreadable": Kind(
+        400,
+        ("Pedido ilegível", "Unreadable request", "Petición ilegible"),
+        (
+            "O corpo do pedido não é JSON em UTF-8; confira-o e envie de novo.",
+            "The request's body is not JSON in UTF-8; check it and send it again.",
+            "El cuerpo de la petición no es JSON en UTF-8; revíselo y envíelo de nuevo.",
+        ),
+    ),
+    "wrong-method": Kind(
+        405,
+        ("Este endereço não aceita isto", "This address does not take that", "Esta dirección no acepta eso"),
+        (
+            "{method} não serve aqui; o cabeçalho Allow diz o que serve.",
+            "{method} does not work here; the Allow header says what does.",
+            "{method} no sirve aquí; el encabezado Allow dice qué sirve.",
+        ),
+    ),
+    "failed": Kind(
+        500,
+        ("Algo falhou do nosso lado", "Something failed on our side", "Algo falló de nuestro lado"),
+        (
+            "Nada foi mudado. A causa está no registro do serviço; avise quem administra.",
+            "Nothing was changed. The cause is in the service's log; tell an administrator.",
+            "Nada cambió. La causa está en el registro del servicio; avise a quien administra.",
+        ),
+    ),
     "not-signed-in": Kind(
         401,
         ("Entre para continuar", "Sign in to continue", "Inicie sesión para continuar"),

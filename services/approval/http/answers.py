@@ -1,6 +1,7 @@
 """Answers and refusals: JSON of our views, and problem documents (RFC 9457) in the reader's language."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -8,12 +9,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from services.approval.problems import CATALOGUE, LANGUAGES, Problem, document, language_of
+from services.approval.problems import CATALOGUE, LANGUAGES, Member, Problem, document, language_of
 from shared.db import TRANSIENT
 
 PROBLEM_TYPE = "application/problem+json"
 _PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-_WORD = {404: "not-found", 401: "not-signed-in"}
+_WORD = {400: "unreadable", 401: "not-signed-in", 404: "not-found", 405: "wrong-method"}
 
 
 class Refusal(Exception):  # noqa: N818 - a problem on its way to the edge
@@ -67,9 +68,19 @@ def use_problems(api: FastAPI) -> None:
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         slug = _WORD.get(error.status_code)
-        if slug is not None:
-            return problem_answer(request, Problem(slug, {"what": "page"} if slug == "not-found" else {}))
-        return Response(status_code=error.status_code, headers=error.headers)
+        if slug is None:
+            told = {"type": "about:blank", "title": HTTPStatus(error.status_code).phrase, "status": error.status_code}
+            body = msgspec.json.encode(told | {"detail": str(error.detail)})
+            return Response(body, error.status_code, headers=error.headers, media_type=PROBLEM_TYPE)
+        members: dict[str, Member] = {"not-found": {"what": "page"}, "wrong-method": {"method": request.method}}.get(
+            slug, {}
+        )
+        refused = problem_answer(request, Problem(slug, members))
+        refused.headers.update(error.headers or {})
+        return refused
+
+    async def on_bug(request: Request, _error: Exception) -> Response:
+        return problem_answer(request, Problem("failed"))
 
     async def on_transient(request: Request, _error: Exception) -> Response:
         return problem_answer(request, Problem("unavailable"))
@@ -77,6 +88,7 @@ def use_problems(api: FastAPI) -> None:
     api.add_exception_handler(Refusal, on_refusal)
     api.add_exception_handler(RequestValidationError, on_invalid)
     api.add_exception_handler(HTTPException, on_http)
+    api.add_exception_handler(Exception, on_bug)
     for kind in TRANSIENT:
         api.add_exception_handler(kind, on_transient)
 

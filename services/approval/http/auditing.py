@@ -11,6 +11,9 @@ from services.approval.http.signing import Auditor, desk_of
 from services.approval.store import proving, views
 from shared.ids import new_id
 
+LAST_SEQ = 2**63 - 1
+"""The column's own limit."""
+
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
@@ -18,7 +21,7 @@ router = APIRouter(prefix="/v1/audit", tags=["audit"])
 async def list_audit(
     request: Request,
     person: Auditor,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=LAST_SEQ)] = 0,
     obligation: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:

@@ -37,7 +37,7 @@ class DraftBody(BaseModel):
     kind: Literal["reply", "follow_up"] = "reply"
     context: Words = Field("", description="Why this text; for the person who decides. Up to 4,000 characters.")
     summary: Line = Field("", description="One line. Up to 280 characters.")
-    language: Line = ""
+    language: Line = Field("", pattern=r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*)?$", max_length=35)
     origin: Line = Field("", description="`internal_ops` or `counterparty_visible`; anything else is quiet.")
     force_despite_signed_contract: bool = False
 

@@ -22,7 +22,7 @@ from services.approval.store.views import etag
 from shared.ids import new_id
 
 _STATES: frozenset[str] = frozenset(get_args(State))
-_cursor = msgspec.json.Decoder(tuple[datetime, UUID])
+_cursor = msgspec.json.Decoder(tuple[Annotated[datetime, msgspec.Meta(tz=True)], UUID])
 
 router = APIRouter(prefix="/v1/obligations", tags=["obligations"])
 

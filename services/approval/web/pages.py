@@ -5,6 +5,7 @@ Laws
 - Every page is rendered from the same read models as the API; a page never decides what may be decided.
 """
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -14,14 +15,14 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from services.approval.config import Config
-from services.approval.facts import State
+from services.approval.facts import Person, State
 from services.approval.http.answers import reader_language
 from services.approval.http.signing import desk_of, door_of, who
-from services.approval.people import may, rights
+from services.approval.people import may
 from services.approval.store import pages, views
 from services.approval.store.signing_in import Session
 from services.approval.web import rendering, showing, texts
-from services.approval.web.timeline import author, timeline
+from services.approval.web.timeline import timeline
 from services.approval.web.times import TIME_ZONE_COOKIE, Clock, zone_of
 from services.approval.web.words import Speech, speech
 from shared.ids import new_id
@@ -72,15 +73,13 @@ async def asset(fingerprint: str, name: str) -> Response:
     if content is None or fingerprint != rendering.fingerprint():
         return Response(status_code=404)
     kind = rendering.TYPES[PurePosixPath(name).suffix]
-    return Response(
-        content, media_type=kind, headers={"cache-control": _FOR_EVER, "x-content-type-options": "nosniff"}
-    )
+    return Response(content, media_type=kind, headers={"cache-control": _FOR_EVER, "x-content-type-options": "nosniff"})
 
 
 @router.get("/sign-in")
 async def sign_in(request: Request, unknown: bool = False) -> Response:
     is_local = door_of(request).has_local_sign_in
-    people = await pages.people(_context(request).db) if is_local else []
+    people: Sequence[Person] = await pages.people(_context(request).db) if is_local else ()
     return _html(request, "sign_in.html", is_local=is_local, people=people, is_unknown=unknown)
 
 
@@ -115,7 +114,7 @@ async def _desk(
     is_missing = chosen is not None and item["item"] is None
     return _html(
         request, "desk.html", 404 if is_missing else 200, frame=_origin(phone_url), **rail | item | {"chosen": first},
-        session=session, rights=sorted(rights(session.person)), phone_url=phone_url, is_missing=is_missing,
+        session=session, phone_url=phone_url, is_missing=is_missing,
         home="/" if phone_url else "/approvals",
     )  # fmt: skip
 
@@ -156,8 +155,9 @@ async def _rail(request: Request, session: Session, show: str, chosen: UUID | No
         clock = _clock(request, await unit.tx.now())
     sums = {name: sum(counts.get(state, 0) for state in states) for name, states in SHOWS.items()}
     return {
-        "items": items, "counts": sums, "alerts": alerts, "recent": recent, "show": show, "shows": tuple(SHOWS),
-        "chosen": chosen, "more": max(0, sums[show] - len(items)), "clock": clock, "showing": showing,
+        "items": items, "counts": sums, "alerts": showing.by_gravity(alerts), "recent": recent, "show": show,
+        "shows": tuple(SHOWS), "chosen": chosen, "more": max(0, sums[show] - len(items)), "clock": clock,
+        "showing": showing,
     }  # fmt: skip
 
 
@@ -171,9 +171,10 @@ async def _item(request: Request, session: Session, obligation_id: UUID, seen: i
     say = _speech(request)
     return {
         "item": item, "clock": clock, "showing": showing, "texts": texts, "policy": desk.policy,
-        "banners": showing.banners(item, say, clock), "comparisons": showing.comparisons(item, say, seen),
-        "timeline": timeline(item, say), "author": author(item.author, item.origin, say),
-        "why_not": showing.why_not(item, say), "may_own": may(session.person, "own"),
+        "banners": showing.banners(item, say, clock, session.person.email),
+        "comparisons": showing.comparisons(item, say, seen),
+        "timeline": timeline(item, say), "reasons": showing.reasons(item), "why_not": showing.why_not(item, say),
+        "may_own": may(session.person, "own"),
     }  # fmt: skip
 
 

@@ -16,10 +16,11 @@ TYPES: Final[Mapping[str, str]] = {".js": "text/javascript", ".css": "text/css",
 
 
 def policy(frame: str = "") -> str:
-    """The Content-Security-Policy of our pages. Nothing inline, nothing from elsewhere; one frame where a phone is shown."""
+    """The Content-Security-Policy of our pages. Nothing inline, nothing from elsewhere; at most one frame."""
+    frame = frame or "'none'"
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        f"frame-src {frame or chr(39) + 'none' + chr(39)}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"frame-src {frame}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 
 
@@ -58,9 +59,13 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.globals["asset"] = lambda name: f"/assets/{fingerprint()}/{name}"
+    environment.filters["asset"] = _asset
     environment.filters["json"] = _json
     return environment
+
+
+def _asset(name: str) -> str:
+    return f"/assets/{fingerprint()}/{name}"
 
 
 def _json(value: Any) -> Markup:

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple
 from services.approval.facts import UNDECIDED, Banner
 from services.approval.filing import body_limit
 from services.approval.problems import document
-from services.approval.store.views import ActionView, Item, QueueItem, VersionView
+from services.approval.store.views import ActionView, AlertView, Item, QueueItem, VersionView
 from services.approval.web import texts
 from services.approval.web.texts import Segment
 from services.approval.web.times import Clock
@@ -13,6 +13,7 @@ from services.approval.web.words import Speech
 
 Tone = Literal["info", "warn", "bad", "ok", ""]
 CLOSING_MINUTES: Final = 30
+_GRAVITY: Final = ("critical", "warning", "info")
 _DONE: Final = frozenset({"rejected", "withdrawn", "superseded"})
 _TONE: Final[dict[str, Tone]] = {
     "open": "", "waiting_agent": "info", "approved": "ok", "sent": "ok", "uncertain": "ok", "failed": "ok",
@@ -63,21 +64,21 @@ def tags(item: QueueItem, speech: Speech, clock: Clock) -> list[Said]:
         found.append(Said("warn", speech.t("tag.wrote_since"), "wrote_since"))
     if not item.is_channel_ready:
         found.append(Said("warn", speech.t("tag.channel_down"), "channel_down"))
-    found += [Said("warn", speech.code("banner.short", one.code), one.code) for one in item.banners[:1]]
+    found += [Said("warn", speech.code("tag", one.code), one.code) for one in item.banners[:1]]
     if item.kind != "reply":
         found.append(Said("", speech.t(f"kind.{item.kind}"), item.kind))
     return found
 
 
-def banners(item: Item, speech: Speech, clock: Clock) -> list[Said]:
+def banners(item: Item, speech: Speech, clock: Clock, me: str) -> list[Said]:
     """What a person must see before deciding, the gravest first."""
-    found = [*_standing(item, speech, clock), *_of_conversation(item, speech)]
+    found = [*_standing(item, speech, clock, me), *_of_conversation(item, speech)]
     found += [_filed(one, speech) for one in item.banners]
     order: tuple[Tone, ...] = ("bad", "warn", "info", "ok", "")
     return sorted(found, key=lambda one: order.index(one.tone))
 
 
-def _standing(item: Item, speech: Speech, clock: Clock) -> list[Said]:
+def _standing(item: Item, speech: Speech, clock: Clock, me: str) -> list[Said]:
     if item.is_expired or item.state == "expired":
         return [Said("warn", speech.t("banner.expired", at=clock.at(item.expires_at)), "expired")]
     if item.state == "waiting_agent":
@@ -89,8 +90,8 @@ def _standing(item: Item, speech: Speech, clock: Clock) -> list[Said]:
     found: list[Said] = []
     state = speech.t(f"state.{item.state}")
     if item.decided_at is not None:
-        at = clock.at(item.decided_at)
-        found.append(Said("info", speech.t("banner.decided", who=item.decided_by, at=at, state=state), "decided"))
+        at, who = clock.at(item.decided_at), speech.t("you").capitalize() if item.decided_by == me else item.decided_by
+        found.append(Said("info", speech.t("banner.decided", who=who, at=at, state=state), "decided"))
     elif item.state in _DONE:
         found.append(Said("info", speech.t("banner.ended", state=state), "ended"))
     if item.leaves_at is not None and item.delivery == "deferred":
@@ -117,11 +118,27 @@ def _of_conversation(item: Item, speech: Speech) -> list[Said]:
 
 def _filed(banner: Banner, speech: Speech) -> Said:
     tone: Tone = "bad" if banner.code in {"send_failed", "send_refused", "earlier_uncertain"} else "warn"
-    detail = speech.code("lost", banner.detail) if banner.code == "approval_lost" else banner.detail
+    detail = _worded(banner, speech)
     key = f"banner.{banner.code}"
     if key not in speech.words:
         return Said(tone, speech.t("banner.other", code=banner.code.replace("_", " "), detail=detail), banner.code)
     return Said(tone, speech.t(key, detail=detail), banner.code)
+
+
+def _worded(banner: Banner, speech: Speech) -> str:
+    """What guardrails and delivery told as `gate: code detail`, in words."""
+    match banner.code:
+        case "approval_lost":
+            return speech.code("lost", banner.detail)
+        case "dispatch_refused":
+            gate, _, rest = banner.detail.partition(": ")
+            code, _, detail = rest.partition(" ")
+            return ": ".join(filter(None, (speech.code("gate", gate), speech.code("code", code), detail)))
+        case "send_failed" | "send_refused":
+            code, _, detail = banner.detail.partition(" ")
+            return ": ".join(filter(None, (speech.code("code", code), detail)))
+        case _:
+            return banner.detail
 
 
 def comparisons(item: Item, speech: Speech, seen_epoch: int | None) -> list[Comparison]:
@@ -152,4 +169,18 @@ def action(item: Item, verb: str) -> ActionView:
 def why_not(item: Item, speech: Speech) -> str:
     """Why this person may not approve now, in words; empty when they may."""
     problem = action(item, "approve").why_not
-    return str(document(problem, speech.language)["detail"]) if problem else ""
+    if problem is None:
+        return ""
+    return speech.words.get(f"why_not.{problem.slug}") or str(document(problem, speech.language)["detail"])
+
+
+def reasons(item: Item) -> list[str]:
+    """Why this text, without what the page says in words of its own: the name, and the baseline's markers."""
+    context = "\n".join(line for line in item.context.split("\n") if not line.startswith("[BASELINE"))
+    said = [item.basis.reason, item.summary, context.removeprefix(item.basis.reason).strip()]
+    known = {"", item.conversation.contact_name}
+    return [text for at, text in enumerate(said) if text not in known and text not in said[:at]]
+
+
+def by_gravity(alerts: list[AlertView]) -> list[AlertView]:
+    return sorted(alerts, key=lambda one: _GRAVITY.index(one.severity))

@@ -35,7 +35,12 @@ class Clock:
     def relative(self, moment: datetime) -> str:
         """From now: `in 12 min`, `3 h ago`."""
         return format_timedelta(
-            moment - self.now, granularity="minute", threshold=1.2, add_direction=True, format="short", locale=self._locale
+            moment - self.now,
+            granularity="minute",
+            threshold=1.2,
+            add_direction=True,
+            format="short",
+            locale=self._locale,
         )
 
     def minutes_until(self, moment: datetime) -> float:

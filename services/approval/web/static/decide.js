@@ -54,18 +54,18 @@ async function act(verb, body) {
   const button = shown.querySelector(`[data-verb="${verb}"]`);
   button?.setAttribute("aria-busy", "true");
   tell();
-  try {
-    const answer = verb in OWNERSHIP ? await own(shown, verb, body) : await decide(shown, verb, body);
-    if (answer.ok) await done(shown, verb);
-    else await refused(verb, body, answer.said);
-  } catch (error) {
+  const answer = await (verb in OWNERSHIP ? own(shown, verb, body) : decide(shown, verb, body)).catch((error) => {
     if (error instanceof SessionEnded) sessionEnded();
     else tell("bad", say("no_answer"), "", [say("try_again"), () => act(verb, body)]);
-  } finally {
-    isBusy = false;
-    button?.removeAttribute("aria-busy");
-  }
+  });
+  isBusy = false;
+  button?.removeAttribute("aria-busy");
+  if (answer?.ok) await looked(done(shown, verb));
+  else if (answer) await looked(refused(verb, body, answer.said));
 }
+
+/** The decision is known; a look at what comes next that fails is made again when the connection is back. @param {Promise<unknown>} look */
+const looked = (look) => look.catch((error) => { if (error instanceof SessionEnded) sessionEnded(); });
 
 /** @param {HTMLElement} shown @param {string} verb @param {Record<string, unknown>} body */
 async function decide(shown, verb, body) {

@@ -19,18 +19,22 @@ export const shown = () => /** @type {HTMLElement} */ (document.getElementById("
 /** Long enough on the screen to be what the person means. */
 export const isReady = () => "settled" in shown().dataset;
 
-function unsettle() {
+/** Keys that decide are inert from the moment another item was asked for. @param {boolean} [isShown] */
+function unsettle(isShown = true) {
   clearTimeout(settling);
   delete shown().dataset.settled;
-  settling = setTimeout(() => { shown().dataset.settled = ""; }, GUARD_MS);
+  if (isShown) settling = setTimeout(() => { shown().dataset.settled = ""; }, GUARD_MS);
 }
 
 /** @param {string} id @param {{ focus?: "line" | "text" | "", seen?: string }} [how] */
 export async function open(id, { focus = "", seen = "" } = {}) {
   opening?.abort();
   opening = new AbortController();
+  unsettle(false);
   const fresh = await part(`/parts/items/${id}${seen ? `?seen=${seen}` : ""}`, opening.signal).catch((error) => {
     if (error.name === "AbortError") return null;
+    queue.mark(shown().dataset.id);
+    unsettle();
     throw error;
   });
   if (!fresh) return;

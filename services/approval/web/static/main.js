@@ -27,7 +27,8 @@ function move(step) {
 }
 
 function enter() {
-  const way = /** @type {HTMLElement | null} */ (item.shown().querySelector("#answer button, #noted button"));
+  const within = (/** @type {string} */ place) => /** @type {HTMLElement | null} */ (item.shown().querySelector(`${place} button`));
+  const way = within("#answer") ?? within("#noted");
   if (way) way.click();
   else document.getElementById("text")?.focus();
 }
@@ -80,7 +81,7 @@ async function acknowledge(button) {
   const answer = await send(`/v1/alerts/${button.dataset.id}/acknowledge`, {});
   if (!answer.ok) return;
   announce(say("acknowledged"));
-  await queue.refresh();
+  await queue.refresh(true);
 }
 
 /** @param {HTMLElement} button */

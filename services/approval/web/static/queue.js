@@ -5,7 +5,7 @@
  */
 import { part } from "./api.js";
 import { renew } from "./patch.js";
-import { announce, element, say, tickTimes } from "./words.js";
+import { announce, say, tickTimes } from "./words.js";
 
 let isPointerIn = false;
 let isFetching = false;
@@ -29,7 +29,9 @@ const isHeld = () => isPointerIn || list().contains(document.activeElement);
 
 /** The order of the server, as soon as nobody is in the list. */
 function settle() {
-  if (latest && !isHeld()) merge(latest, false);
+  if (!latest || isHeld()) return;
+  merge(latest, false);
+  renew(rail(), latest);
 }
 
 /** Ask for the rail; `isOwn`: after this person's own decision, when the list may move under the keyboard's focus. */
@@ -44,7 +46,7 @@ export async function refresh(isOwn = false) {
     }
     latest = fresh;
     merge(fresh, isOwn ? isPointerIn : isHeld());
-    renew(rail(), fresh);
+    if (isOwn || !isPointerIn) renew(rail(), fresh);
     tickTimes();
   } finally {
     isFetching = false;
@@ -84,7 +86,7 @@ function refill(line, now) {
 function gone(line) {
   if ("gone" in line.dataset) return;
   line.dataset.gone = "";
-  line.querySelector(".tags")?.replaceChildren(element("span", { class: "tag" }, say("gone")));
+  line.querySelector(".when")?.replaceChildren(say("gone"));
 }
 
 /** @param {string | undefined} id */

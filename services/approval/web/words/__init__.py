@@ -1,4 +1,4 @@
-"""The words of the pages, a catalogue a language. Codes of gates, banners and problems are worded here, never shown bare."""
+"""The words of the pages, a catalogue a language. Codes of gates and banners are worded here, never shown bare."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple

@@ -1,5 +1,7 @@
 """English."""
 
+# ruff: noqa: E501 - a sentence a line
+
 from typing import Final
 
 WORDS: Final[dict[str, str]] = {
@@ -30,7 +32,7 @@ WORDS: Final[dict[str, str]] = {
     "queue.open": "To decide",
     "queue.leaving": "On its way",
     "queue.unsettled": "Unsettled",
-    "queue.expires": "expires {when}",
+    "queue.expires": "expires",
     "queue.more": "and {n} more, by time of expiry",
     "queue.empty.open": "Nothing to decide",
     "queue.empty.leaving": "Nothing on its way",
@@ -136,6 +138,20 @@ WORDS: Final[dict[str, str]] = {
     "code.fact_unavailable": "a fact was missing to judge",
     "code.gate_failed": "the gate failed",
     "code.reapproval_required": "would change the approved text",
+    "code.account_restricted": "the account was restricted",
+    "code.account_mismatch": "another account is connected",
+    "code.approval_seal_invalid": "the seal of the approval does not hold",
+    "code.clearance_seal_invalid": "the seal of the gates does not hold",
+    "code.commitment_mismatch": "the text is not the approved one",
+    "code.clearance_expired": "the clearance ran out",
+    "code.send_by_passed": "the time to leave has passed",
+    "code.opted_out": "the person asked to stop",
+    "code.taken_over": "a person took over",
+    "code.connection_refused": "the provider did not answer",
+    "code.connection_broken": "the connection broke midway",
+    "code.timed_out": "the provider did not answer in time",
+    "code.interrupted": "the send was interrupted",
+    "code.revoked": "the approval was revoked",
     "why.operation": "name of an operation",
     "timeline": "Timeline",
     "event.opened": "opened for a decision",
@@ -175,6 +191,7 @@ WORDS: Final[dict[str, str]] = {
     "after": "Afterwards",
     "after.words": "approved → queued → accepted → delivered → read. Should the send become uncertain, nothing is sent again by itself.",
     "why_not": "You may not decide:",
+    "why_not.no-right": "Your role does not decide. Ask an administrator for one that does.",
     "bound": "Decides on revision {n}, seal",
     "state": "Decision",
     "state.open": "to decide",
@@ -202,6 +219,13 @@ WORDS: Final[dict[str, str]] = {
     "tag.wrote_since": "customer wrote since",
     "tag.channel_down": "channel down",
     "tag.closing": "expires soon",
+    "tag.approval_lost": "approval lost",
+    "tag.dispatch_refused": "gates refused",
+    "tag.send_failed": "send failed",
+    "tag.send_refused": "delivery refused",
+    "tag.earlier_uncertain": "uncertain send before",
+    "tag.baseline_unavailable": "record unavailable",
+    "tag.information_requested": "needs information",
     "class.first_contact": "first contact",
     "class.price": "price",
     "banner.approval_lost": "The earlier approval is void: {detail}. The same text waits for a new decision.",

@@ -1,5 +1,7 @@
 """Español."""
 
+# ruff: noqa: E501 - a sentence a line
+
 from typing import Final
 
 WORDS: Final[dict[str, str]] = {
@@ -30,7 +32,7 @@ WORDS: Final[dict[str, str]] = {
     "queue.open": "Por decidir",
     "queue.leaving": "En camino",
     "queue.unsettled": "Pendientes",
-    "queue.expires": "vence {when}",
+    "queue.expires": "vence",
     "queue.more": "y {n} más, por orden de vencimiento",
     "queue.empty.open": "Nada por decidir",
     "queue.empty.leaving": "Nada en camino",
@@ -136,6 +138,20 @@ WORDS: Final[dict[str, str]] = {
     "code.fact_unavailable": "faltó un dato para juzgar",
     "code.gate_failed": "el control falló",
     "code.reapproval_required": "cambiaría el texto aprobado",
+    "code.account_restricted": "la cuenta fue restringida",
+    "code.account_mismatch": "otra cuenta está conectada",
+    "code.approval_seal_invalid": "el sello de la aprobación no es válido",
+    "code.clearance_seal_invalid": "el sello de los controles no es válido",
+    "code.commitment_mismatch": "el texto no es el aprobado",
+    "code.clearance_expired": "la liberación venció",
+    "code.send_by_passed": "pasó el plazo para salir",
+    "code.opted_out": "la persona pidió parar",
+    "code.taken_over": "una persona asumió",
+    "code.connection_refused": "el proveedor no atendió",
+    "code.connection_broken": "la conexión se cortó",
+    "code.timed_out": "el proveedor no respondió a tiempo",
+    "code.interrupted": "el envío fue interrumpido",
+    "code.revoked": "la aprobación fue revocada",
     "why.operation": "nombre de operación",
     "timeline": "Línea de tiempo",
     "event.opened": "abierto para decisión",
@@ -175,6 +191,7 @@ WORDS: Final[dict[str, str]] = {
     "after": "Después",
     "after.words": "aprobado → en cola → aceptado → entregado → leído. Si el envío queda incierto, nada se reenvía solo.",
     "why_not": "Usted no puede decidir:",
+    "why_not.no-right": "Su papel no decide. Pídalo a quien administra.",
     "bound": "Decide sobre la revisión {n}, sello",
     "state": "Decisión",
     "state.open": "por decidir",
@@ -202,6 +219,13 @@ WORDS: Final[dict[str, str]] = {
     "tag.wrote_since": "el cliente escribió después",
     "tag.channel_down": "canal detenido",
     "tag.closing": "vence pronto",
+    "tag.approval_lost": "aprobación perdida",
+    "tag.dispatch_refused": "controles rechazaron",
+    "tag.send_failed": "envío falló",
+    "tag.send_refused": "entrega rechazó",
+    "tag.earlier_uncertain": "envío incierto antes",
+    "tag.baseline_unavailable": "registro no disponible",
+    "tag.information_requested": "falta información",
     "class.first_contact": "primer contacto",
     "class.price": "precio",
     "banner.approval_lost": "La aprobación anterior cayó: {detail}. El mismo texto espera otra decisión.",

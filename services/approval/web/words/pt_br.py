@@ -1,5 +1,7 @@
 """Português do Brasil."""
 
+# ruff: noqa: E501 - a sentence a line
+
 from typing import Final
 
 WORDS: Final[dict[str, str]] = {
@@ -30,7 +32,7 @@ WORDS: Final[dict[str, str]] = {
     "queue.open": "Decidir",
     "queue.leaving": "A caminho",
     "queue.unsettled": "Pendências",
-    "queue.expires": "vence {when}",
+    "queue.expires": "vence",
     "queue.more": "e mais {n}, em ordem de vencimento",
     "queue.empty.open": "Nada para decidir",
     "queue.empty.leaving": "Nada a caminho",
@@ -136,6 +138,20 @@ WORDS: Final[dict[str, str]] = {
     "code.fact_unavailable": "faltou um dado para julgar",
     "code.gate_failed": "o portão falhou",
     "code.reapproval_required": "mudaria o texto aprovado",
+    "code.account_restricted": "a conta foi restringida",
+    "code.account_mismatch": "outra conta está ligada",
+    "code.approval_seal_invalid": "o selo da aprovação não confere",
+    "code.clearance_seal_invalid": "o selo dos portões não confere",
+    "code.commitment_mismatch": "o texto não é o aprovado",
+    "code.clearance_expired": "a liberação venceu",
+    "code.send_by_passed": "passou o prazo para sair",
+    "code.opted_out": "a pessoa pediu para parar",
+    "code.taken_over": "uma pessoa assumiu",
+    "code.connection_refused": "o provedor não atendeu",
+    "code.connection_broken": "a conexão caiu no meio",
+    "code.timed_out": "o provedor não respondeu a tempo",
+    "code.interrupted": "o envio foi interrompido",
+    "code.revoked": "a aprovação foi revogada",
     "why.operation": "nome de operação",
     "timeline": "Linha do tempo",
     "event.opened": "aberto para decisão",
@@ -175,6 +191,7 @@ WORDS: Final[dict[str, str]] = {
     "after": "Depois",
     "after.words": "aprovado → na fila → aceito → entregue → lido. Se o envio ficar incerto, nada é reenviado sozinho.",
     "why_not": "Você não pode decidir:",
+    "why_not.no-right": "Seu papel não decide. Peça-o a quem administra.",
     "bound": "Decide sobre a revisão {n}, selo",
     "state": "Decisão",
     "state.open": "para decidir",
@@ -202,6 +219,13 @@ WORDS: Final[dict[str, str]] = {
     "tag.wrote_since": "cliente escreveu depois",
     "tag.channel_down": "canal parado",
     "tag.closing": "vence logo",
+    "tag.approval_lost": "aprovação caiu",
+    "tag.dispatch_refused": "portões recusaram",
+    "tag.send_failed": "envio falhou",
+    "tag.send_refused": "entrega recusou",
+    "tag.earlier_uncertain": "envio incerto antes",
+    "tag.baseline_unavailable": "registro indisponível",
+    "tag.information_requested": "falta informação",
     "class.first_contact": "primeiro contato",
     "class.price": "preço",
     "banner.approval_lost": "A aprovação anterior caiu: {detail}. O mesmo texto espera nova decisão.",
