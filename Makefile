@@ -1,6 +1,6 @@
 # `make dev` and `make test` need Python >= 3.11 and make; everything else is installed from the lock.
 .DELETE_ON_ERROR:
-.PHONY: install dev test check fmt clean
+.PHONY: install dev test faults check fmt clean
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -16,6 +16,11 @@ dev: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+
+# kill -9 of everything for so many minutes; 0 only when nothing was lost, doubled, out of order, unapproved or altered
+MINUTES ?= 10
+faults: $(STAMP)
+	$(BIN)/python -m tests.faults --minutes $(MINUTES) $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

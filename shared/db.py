@@ -22,21 +22,24 @@ COMMAND_SECONDS = 30.0
 Row = asyncpg.Record
 
 TRANSIENT = (
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
+    asyncpg.TransactionRollbackError,  # deadlocks and serialization failures
     asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # shutdown, restart, a cancelled statement
+    asyncpg.InsufficientResourcesError,  # no connection, memory or disk left
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, while a failover runs
+    asyncpg.LockNotAvailableError,
+    asyncpg.InvalidCachedStatementError,  # a migration changed a table under a prepared statement
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # what a connection says that was cut in the middle of an answer
-    asyncpg.InternalClientError,  # the driver's state after a connection was cut under a statement
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
     ConnectionError,
     TimeoutError,
     OSError,
 )
 """What a retry of the whole transaction may heal."""
+
+
+class Misused(Exception):  # noqa: N818 - names what we did
+    """A statement was given what it cannot take: a bug of ours, which the driver tells in the words of a lost wire."""
 
 
 class Write(NamedTuple):
@@ -122,7 +125,7 @@ class Database:
         Args:
             tenant: whose rows a `<service>_web` connection may see; bus connections need none.
         """
-        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection, connection.transaction():
+        async with self._connection() as connection, connection.transaction():
             if tenant is not None:
                 await connection.execute("select set_config('app.tenant', $1, true)", str(tenant))
             yield Tx(connection)
@@ -130,8 +133,18 @@ class Database:
     @asynccontextmanager
     async def autocommit(self) -> AsyncGenerator[Tx]:
         """A connection without a transaction: each statement commits by itself."""
-        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+        async with self._connection() as connection:
             yield Tx(connection)
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncGenerator[Any]:
+        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
+            try:
+                yield connection
+            except asyncpg.InterfaceError as error:
+                if connection.is_closed():
+                    raise
+                raise Misused(str(error)) from error
 
     async def is_alive(self) -> bool:
         try:

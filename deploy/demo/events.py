@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from contracts.topology import SERVICES
+from contracts.topology import SERVICES, TOPICS, lane
 
 LOOK_EVERY_SECONDS = 0.05
 
@@ -49,6 +49,38 @@ class Observer:
             "select exists (select from ingest.message where channel_id = $1 and stanza_id = $2 and is_ours)",
             channel_id,
             stanza_id,
+        )
+
+    async def is_all_heard(self, key: UUID) -> bool:
+        """Whether everything said about a conversation, contact or channel has been heard by all who hear it."""
+        for topic in TOPICS:
+            name = lane(topic, key)
+            said = await self._connection.fetchval(
+                f"select next_seq from {topic.said_by}.lane_out where lane = $1",  # noqa: S608 - ours, from the map
+                name,
+            )
+            hearing = " union all ".join(
+                f"select next_seq from {service}.lane_in where lane = $1"  # noqa: S608 - as above
+                for service in topic.heard_by
+            )
+            heard = [row["next_seq"] for row in await self._connection.fetch(hearing, name)]
+            if said and heard != [said] * len(topic.heard_by):
+                return False
+        return True
+
+    async def holds(self, conversation_id: str) -> int:
+        """How many messages of our own account wait for their explanation."""
+        return await self._connection.fetchval(
+            "select count(*) from ingest.held_reply where conversation_id = $1", UUID(conversation_id)
+        )
+
+    async def add_person(self, tenant: UUID, email: str, role: str) -> None:
+        """Somebody who may sign in, of any tenant."""
+        await self._connection.execute(
+            "insert into approval.person (tenant, email, name, roles, language) values ($1, $2, $2, array[$3], 'en')",
+            tenant,
+            email,
+            role,
         )
 
     async def operated(self, conversation_id: str) -> Sequence[Mapping[str, Any]]:

@@ -24,7 +24,7 @@ from services.delivery.kit import Kit
 from services.delivery.sender import Call, TooLate
 from services.delivery.store import claims, heard
 from services.delivery.verification import Refusal, Verified, verify
-from shared import log
+from shared import crash, log
 from shared.bus import NOTHING, CancelJobs, Effects, Job, Retry, Slow, Timer
 from shared.clock import monotonic
 from shared.db import Tx
@@ -110,6 +110,7 @@ class Beginning(msgspec.Struct, frozen=True):
 
 
 async def _load_begin(kit: Kit, tx: Tx, job: Job) -> Beginning | None:
+    crash.point("delivery.claimed")
     claim = await claims.locked(tx, _payload.decode(job.payload).decision_id)
     if claim is None or claim.state != "claimed":
         return None
@@ -170,6 +171,7 @@ class Prepared:
 
 
 async def _prepare_call(kit: Kit, tx: Tx, job: Job) -> Prepared | None:
+    crash.point("delivery.begun")
     started = monotonic()
     payload = _payload.decode(job.payload)
     claim = await claims.locked(tx, payload.decision_id)
@@ -206,7 +208,9 @@ async def _work_call(kit: Kit, prepared: Prepared) -> Fate | TooLate:
         assert prepared.instead is not None
         return prepared.instead
     _log.info("calling the channel", decision=str(prepared.claim.decision_id), attempt=prepared.claim.attempts)
+    crash.point("delivery.before_call")
     answer = await kit.sender.call(prepared.call)
+    crash.point("delivery.answered")
     return answer if isinstance(answer, TooLate) else adapter.fate(answer)
 
 
