@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from contracts.topology import ACK_WAIT_SECONDS
 from shared.config import BusConfig, ConfigError
 
 
@@ -20,6 +21,9 @@ class Config(BusConfig, frozen=True, kw_only=True):
     """How old a webhook's signed time may be; must cover the whole retry horizon of the sender."""
     echo_hold_seconds: float = 15.0
     """How long a message from our own account waits for its send before it counts as a person's reply."""
+    echo_hearing_seconds: float = ACK_WAIT_SECONDS + 5.0
+    """How long the bus must have been heard without a break before an unclaimed message is a person's reply: what
+    delivery said while this process or the bus was down comes again after the stream's ack wait."""
     echo_copy_seconds: float = 120.0
     """How long after a send other ids may still carry its echo (some engines report one send several times)."""
     default_language: str = "pt-BR"

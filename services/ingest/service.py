@@ -102,7 +102,7 @@ def handlers(config: Config) -> Handlers:
             Quick(m.SendAccepted, each(load_held_for_accepted), on_send_accepted),
             Quick(m.ConsentChanged, no_facts, on_consent_changed),
         ),
-        timers=(Timer(ECHO_HOLD, load_hold, on_echo_hold_over),),
+        timers=(Timer(ECHO_HOLD, load_hold, on_echo_hold_over, after_hearing_seconds=config.echo_hearing_seconds),),
         ignores=(m.SendUncertain, m.SendFailed, m.SendRefused, m.SendStatusChanged),
     )
 

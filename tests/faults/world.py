@@ -30,8 +30,8 @@ from tests.faults.nemesis import POINTS, SERVERS, Nemesis, every_victim
 
 ACK_WAIT_SECONDS = 2.5
 SETTINGS = {
-    # an echo of ours must wait for news of its send longer than any outage of a run, or it passes for a person's reply
-    "ingest": {"ECHO_HOLD_SECONDS": "60"},
+    # delivery being away for longer than the hold would look like a person's reply; a restart here takes seconds
+    "ingest": {"ECHO_HOLD_SECONDS": "30", "ECHO_HEARING_SECONDS": "8"},
     "*": {"LEASE_SECONDS": "2", "POLL_SECONDS": "0.3", "PARKED_AFTER_ATTEMPTS": "30"},
     "conversador": {"BURST_DEBOUNCE_SECONDS": "0.05", "MODEL_BUDGET_SECONDS": "10"},
     "delivery": {"CALL_TIMEOUT_SECONDS": "5"},
