@@ -1,15 +1,17 @@
 """A system of its own for one demo: free ports, a temporary folder, gone when it ends."""
 
+import secrets
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from contracts.topology import SERVICES
 from deploy.local.layout import RULES, Layout, Ports
-from deploy.local.ports import free_port
+from deploy.local.ports import PortTakenError, require_free_port
 from deploy.local.postgres import erase_postgres
 from deploy.local.stack import Stack
 
@@ -17,13 +19,19 @@ FAST_POSTGRES = {"fsync": "off", "synchronous_commit": "off", "full_page_writes"
 
 
 def free_ports() -> Ports:
-    return Ports(
-        approval=free_port(),
-        ingest=free_port(),
-        phone=free_port(),
-        model=free_port(),
-        health={service: free_port() for service in SERVICES},
-    )
+    """Ports that stay a service's own while it is restarted: below those that outgoing connections are given."""
+    found = _untaken()
+    approval, ingest, phone, model = (next(found) for _ in range(4))
+    return Ports(approval, ingest, phone, model, health={service: next(found) for service in SERVICES})
+
+
+def _untaken() -> Iterator[int]:
+    for port in count(secrets.SystemRandom().randrange(12_000, 30_000)):
+        try:
+            require_free_port(port, "a demo")
+        except PortTakenError:
+            continue
+        yield port
 
 
 @contextmanager

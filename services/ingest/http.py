@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -19,9 +20,10 @@ from contracts.channel import Action, ChannelEvent, Rejected, decide_action
 from contracts.channels import waha
 from services.ingest import metrics, webhook
 from services.ingest.config import Channel, Config, load_channels
+from services.ingest.hearing import Decision
 from shared import log, trace
 from shared.clock import utc_now
-from shared.db import TRANSIENT
+from shared.db import LOST_RACE, TRANSIENT
 from shared.runtime import Context
 
 LONGEST_BODY_BYTES: Final = 3 * 1024 * 1024
@@ -104,7 +106,7 @@ def _read(config: Config, channel: Channel, headers: Mapping[str, str], raw: byt
 async def _hear(context: Context[Config], channel: Channel, event: ChannelEvent, raw: bytes) -> JSONResponse:
     cause = webhook.cause_of(channel, event)
     try:
-        decision = await webhook.hear(context, channel, event, raw, cause)
+        decision = await _hear_once_more_if_beaten(context, channel, event, raw, cause)
     except TRANSIENT as error:
         _log.warning("a webhook must come again", channel=channel.slug, error=type(error).__name__)
         again = {"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -116,6 +118,16 @@ async def _hear(context: Context[Config], channel: Channel, event: ChannelEvent,
     metrics.answered(channel.slug, decision.action)
     metrics.opted(decision.opt_out)
     return JSONResponse({"action": decision.action, "id": str(cause)})
+
+
+async def _hear_once_more_if_beaten(
+    context: Context[Config], channel: Channel, event: ChannelEvent, raw: bytes, cause: UUID
+) -> Decision:
+    """A webhook and the bus may want the same two rows in the other order; the loser of that is free to go at once."""
+    try:
+        return await webhook.hear(context, channel, event, raw, cause)
+    except LOST_RACE:
+        return await webhook.hear(context, channel, event, raw, cause)
 
 
 async def _nothing_here(_request: Request, error: Exception) -> JSONResponse:

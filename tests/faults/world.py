@@ -10,17 +10,16 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import asyncpg
 
 from contracts.topology import SERVICES
-from deploy.local.layout import Layout, Ports
-from deploy.local.ports import PortTakenError, require_free_port
+from deploy.demo.fresh import free_ports
+from deploy.local.layout import Layout
 from deploy.local.postgres import erase_postgres
 from deploy.local.stack import Stack
 from tests.faults.checker import Findings
@@ -41,30 +40,12 @@ KEPT = Path("artefacts/faults")
 Trouble = Callable[[Nemesis, Crowd], None]
 
 
-def lasting_ports() -> Ports:
-    """Below the range from which the kernel gives ports to outgoing connections: one of those could take the port of a
-    service that was killed, and keep it.
-    """
-    found = _untaken()
-    approval, ingest, phone, model = (next(found) for _ in range(4))
-    return Ports(approval, ingest, phone, model, health={service: next(found) for service in SERVICES})
-
-
-def _untaken() -> Iterator[int]:
-    for port in count(random.SystemRandom().randrange(12_000, 30_000)):
-        try:
-            require_free_port(port, "a fault run")
-        except PortTakenError:
-            continue
-        yield port
-
-
 @contextmanager
 def system() -> Generator[Stack]:
     """All servers and services, with short leases and redeliveries, and a number that may send all day."""
     home = Path(tempfile.mkdtemp(prefix="chancela-faults-"))
     home.chmod(0o711)
-    layout = Layout(home, lasting_ports(), overrides=SETTINGS, number_daily_cap=1_000_000)
+    layout = Layout(home, free_ports(), overrides=SETTINGS, number_daily_cap=1_000_000)
     try:
         with Stack(layout, postgres_settings={"max_connections": "200"}, ack_wait_seconds=ACK_WAIT_SECONDS) as stack:
             yield stack
