@@ -168,6 +168,7 @@ class Layout:
             },
             "conversador": {
                 **model,
+                "BURST_DEBOUNCE_SECONDS": "0.6",
                 "HOUSE_NAME": HOUSE,
                 "KNOWLEDGE_FILE": str(_knowledge()),
                 "KNOWLEDGE_TENANT": str(TENANT),
