@@ -69,14 +69,18 @@ def load(kind: type[C], environ: Mapping[str, str]) -> C:
     try:
         return msgspec.convert(found, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{PREFIX}*: {error}") from error
+        what, _, field = str(error).partition(" - at `$.")
+        raise ConfigError(f"{PREFIX}{field.strip('`').upper() or '*'}: {what}") from error
 
 
 def _value(name: str, environ: Mapping[str, str]) -> str | None:
+    """What the variable says; one that is set to nothing counts as not set."""
     path = environ.get(f"{name}_FILE")
-    if path is None:
-        return environ.get(name)
+    if not path:
+        return environ.get(name) or None
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8").strip() or None
     except OSError as error:
         raise ConfigError(f"{name}_FILE={path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name}_FILE={path} is not text") from error

@@ -38,6 +38,10 @@ TRANSIENT = (
 """What a retry of the whole transaction may heal."""
 
 
+LOST_RACE = (asyncpg.TransactionRollbackError,)
+"""Deadlock or serialization failure: the other transaction won; the same one again, at once, succeeds."""
+
+
 class Misused(Exception):  # noqa: N818 - names what we did
     """A statement was given what it cannot take: a bug of ours, which the driver tells in the words of a lost wire."""
 

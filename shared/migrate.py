@@ -8,15 +8,19 @@ Laws
 """
 
 import hashlib
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import asyncpg
 
+from shared.config import ConfigError
+
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 BASELINE = "schema.sql"
+_NAME = re.compile(r"\d{4}_(pre|post)_\w+\.sql")
 
 _RIGHTS = """
 do $$
@@ -67,6 +71,9 @@ def steps(service: str) -> tuple[Step, list[Step]]:
     baseline = _step(BASELINE, f"{bus}\n{own}")
     folder = root.joinpath("migrations")
     found: list[Traversable] = [f for f in folder.iterdir() if f.name.endswith(".sql")] if folder.is_dir() else []
+    for file in found:
+        if _NAME.fullmatch(file.name) is None:
+            raise MigrationError(f"{service}/migrations/{file.name}: call it NNNN_pre_what.sql or NNNN_post_what.sql")
     return baseline, [_step(f.name, f.read_text(encoding="utf-8")) for f in sorted(found, key=lambda f: f.name)]
 
 
@@ -121,16 +128,28 @@ async def _apply(
     connection: "asyncpg.Connection[asyncpg.Record]", service: str, step: Step, *, also: list[Step]
 ) -> None:
     async with connection.transaction():
-        await connection.execute(step.sql)
+        await _execute(connection, service, step)
         await connection.execute(_RIGHTS.replace("{s}", service))
         await connection.executemany(
             "insert into migration (name, sha256) values ($1, $2)", [(one.name, one.sha256) for one in (step, *also)]
         )
 
 
+async def _execute(connection: "asyncpg.Connection[asyncpg.Record]", service: str, step: Step) -> None:
+    try:
+        await connection.execute(step.sql)
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"{service}/{step.name}: {error}") from error
+
+
 async def why_not_current(url: str, service: str) -> str:
     """Empty when the schema is this release's; else what is missing. Newer migrations than ours are fine."""
-    connection = await asyncpg.connect(url, timeout=5, server_settings={"search_path": service})
+    try:
+        connection = await asyncpg.connect(url, timeout=5, server_settings={"search_path": service})
+    except asyncpg.InvalidCatalogNameError as error:
+        return f"{error}; the setup job makes it"
+    except asyncpg.InvalidAuthorizationSpecificationError as error:
+        raise ConfigError(f"CHANCELA_DATABASE_URL: {error}") from error
     try:
         applied = {row["name"] for row in await connection.fetch("select name from migration")}
     except asyncpg.PostgresError as error:

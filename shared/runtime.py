@@ -6,9 +6,11 @@ Order of a stop: not ready → no more pulls → work ends or is handed back →
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from socket import socket
+from typing import Any, Generic, TypeVar, cast
 
 import uvicorn
 
@@ -63,14 +65,32 @@ def main(service: Service[C]) -> None:
         asyncio.run(_run(service, settings), loop_factory=_loop_factory()) if sys.version_info >= (3, 12) else _run_311(
             service, settings
         )
-    except* ConfigError as errors:
-        for error in errors.exceptions:
+    except BaseExceptionGroup as group:
+        code = _exit_code(group)
+        if code is None:
+            raise
+        sys.exit(code)
+
+
+def _exit_code(group: BaseExceptionGroup[BaseException]) -> int | None:
+    """Tell what a person has to mend, whatever else broke in its wake; None when it is a fault of ours."""
+    code = None
+    for error in dict.fromkeys(_leaves(group)):
+        if isinstance(error, ConfigError):
+            code = 2
             _log.error("wrong configuration", error=str(error))
-        sys.exit(2)
-    except* Refused as refusals:
-        for error in refusals.exceptions:
+        elif isinstance(error, Refused):
+            code = code or 3
             _log.error("refused by NATS", error=str(error))
-        sys.exit(3)
+    return code
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(cast("BaseExceptionGroup[BaseException]", error))
+        else:
+            yield error
 
 
 def _run_311(service: Service[C], settings: C) -> None:
@@ -185,8 +205,18 @@ async def _context(service: Service[C], settings: C) -> Context[C]:
 class _Server(uvicorn.Server):
     """A server that leaves signals to the process."""
 
-    def install_signal_handlers(self) -> None:
-        """Nothing: `_run` listens."""
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Nothing: `_run` listens. Else every server would close at once, probes first, before any work has ended."""
+        yield
+
+    async def serve(self, sockets: list[socket] | None = None) -> None:
+        """Serve until asked to exit; uvicorn would end the process with a code that means something else here."""
+        try:
+            await super().serve(sockets)
+        except SystemExit as error:
+            where = f"{self.config.host}:{self.config.port}"
+            raise ConfigError(f"cannot listen on {where}; see CHANCELA_{{HEALTH,METRICS,HTTP}}_PORT") from error
 
 
 def _server(app: Any, host: str, port: int) -> uvicorn.Server:

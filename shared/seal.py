@@ -14,7 +14,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -107,7 +107,7 @@ class SigningKey(msgspec.Struct, frozen=True):
 
     key_id: str
     seed: str
-    sign_until: datetime
+    sign_until: Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class PublicKey(msgspec.Struct, frozen=True):
@@ -215,6 +215,8 @@ class KeyRing:
             keys = msgspec.json.decode(text, type=list[PublicKey])
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise SealError(f"the public key ring cannot be read: {error}") from error
+        if len({key.key_id for key in keys}) < len(keys):
+            raise SealError("the public key ring holds two keys of one name")
         return cls({key.key_id: key for key in keys})
 
     def open(self, envelope: Envelope, payload_type: str, statement: type[S]) -> S:
@@ -228,12 +230,18 @@ class KeyRing:
         key = self._keys.get(envelope.key_id)
         if key is None or key.signs != payload_type:
             raise SealError(f"key {envelope.key_id} is not trusted for {payload_type}")
-        public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public, validate=True))
+        try:
+            public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public, validate=True))
+        except ValueError as error:
+            raise SealError(f"the public key {key.key_id} cannot be read: {error}") from error
         try:
             public.verify(envelope.signature, _pae(envelope.payload_type, envelope.payload))
         except InvalidSignature as error:
             raise SealError(f"the signature by key {envelope.key_id} does not verify") from error
-        return msgspec.json.decode(envelope.payload, type=statement)
+        try:
+            return msgspec.json.decode(envelope.payload, type=statement)
+        except (msgspec.DecodeError, msgspec.ValidationError) as error:
+            raise SealError(f"what key {envelope.key_id} signed is not a {statement.__name__}: {error}") from error
 
 
 def new_key(key_id: str, payload_type: str, *, sign_until: datetime) -> tuple[SigningKey, PublicKey]:

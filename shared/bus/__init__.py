@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from uuid import UUID
 
@@ -29,7 +29,7 @@ from shared.bus.effects import (
     no_facts,
 )
 from shared.bus.handling import Handling, perform
-from shared.bus.inbox import Inbox
+from shared.bus.inbox import Delivered, Inbox
 from shared.bus.jobs import Jobs
 from shared.bus.pull import Pull, delivered
 from shared.config import BusConfig
@@ -57,6 +57,8 @@ __all__ = [
 _log = log.get(__name__)
 
 WORK_DRAIN_SECONDS = 8.0
+FLUSH_SECONDS = 5.0
+LANES_DRAINED_AT_ONCE = 4
 
 
 class Unit:
@@ -96,10 +98,12 @@ class Bus:
             lease_seconds=config.lease_seconds,
             concurrency=config.slow_concurrency,
             parked_after=config.parked_after_attempts,
+            heard_for=self._connection.heard_for,
         )
         self._pulls = [Pull(self._connection, s, d) for s, d, _ in topology.consumers() if d == service]
         self._streams = [s for s, d, _ in topology.consumers() if d == service]
-        self._stopping = asyncio.Event()
+        self._hearing: set[asyncio.Task[None]] = set()
+        self._lanes_wait = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -131,7 +135,7 @@ class Bus:
             group.create_task(self._publisher.run())
             group.create_task(self._watch())
             for stream, pull in zip(self._streams, self._pulls, strict=True):
-                group.create_task(self._hear(stream, pull))
+                self._hearing.add(group.create_task(self._hear(stream, pull)))
 
     async def _watch(self) -> None:
         await self._connection.fatal
@@ -139,14 +143,10 @@ class Bus:
     async def _reconnected(self) -> None:
         for pull in self._pulls:
             pull.forget()
-        try:
-            await self._publisher.resend_recent()
-        except TRANSIENT as error:
-            _log.warning("the last minute could not be marked for resending", error=repr(error))
+        self._publisher.resend_before(self._connection.lost_at)
 
     async def _hear(self, stream: str, pull: Pull) -> None:
-        while not self._stopping.is_set():
-            messages = await pull.next_batch()
+        while messages := await pull.next_batch():
             with metrics.HANDLING.labels(stream).time():
                 lanes = await self._take(delivered(messages))
             crash.point("inbox.after_commit_before_ack")
@@ -156,16 +156,21 @@ class Bus:
             except nats.errors.Error as error:
                 _log.warning("acknowledging stopped; redeliveries will be swallowed", error=repr(error))
             crash.point("inbox.acked_before_drain")
-            for lane in lanes:
-                self._publisher.committed(await self._drain(lane))
+            if lanes:
+                self._lanes_wait.set()
 
-    async def _take(self, batch: Sequence[object]) -> list[str]:
-        """Keep the batch until Postgres takes it: it is in memory and nobody else's."""
+    async def _take(self, batch: Sequence[Delivered]) -> list[str]:
+        """Keep the batch until Postgres takes it: it is in memory and nobody else's.
+
+        A second try only stores: a handler whose statement never comes back must not hold up the other lanes.
+        """
+        take = self._inbox.take
         while True:
             try:
-                rows, lanes = await self._inbox.take(batch)  # pyright: ignore[reportArgumentType] - Delivered, by construction
+                rows, lanes = await take(batch)
             except TRANSIENT as error:
                 _log.warning("the inbox is waiting for Postgres", error=repr(error))
+                take = self._inbox.store
                 await asyncio.sleep(0.5)
                 continue
             self._publisher.committed(rows)
@@ -183,21 +188,35 @@ class Bus:
 
     async def _drain_waiting(self) -> None:
         while True:
-            await asyncio.sleep(self._poll_seconds)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._lanes_wait.wait(), self._poll_seconds)
+            self._lanes_wait.clear()
             try:
                 lanes = await self._inbox.waiting()
             except TRANSIENT as error:
                 _log.warning("waiting lanes cannot be read", error=repr(error))
                 continue
-            for lane in lanes:
-                self._publisher.committed(await self._drain(lane))
+            slots = asyncio.Semaphore(LANES_DRAINED_AT_ONCE)
+            async with asyncio.TaskGroup() as group:
+                for lane in lanes:
+                    group.create_task(self._drain_in_turn(lane, slots))
+            if lanes:
+                self._lanes_wait.set()
+
+    async def _drain_in_turn(self, lane: str, slots: asyncio.Semaphore) -> None:
+        async with slots:
+            self._publisher.committed(await self._drain(lane))
 
     async def stop(self) -> None:
-        """Graceful: stop pulling, let work end, publish what is committed, close."""
-        self._stopping.set()
-        await self._jobs.drain(WORK_DRAIN_SECONDS)
+        """Graceful: stop pulling, let work end, publish what is committed, close. Bounded, whoever is away."""
+        await asyncio.gather(*(pull.end() for pull in self._pulls))
+        await asyncio.gather(self._jobs.drain(WORK_DRAIN_SECONDS), self._let_hearing_end())
         try:
-            await self._publisher.flush()
+            await asyncio.wait_for(self._publisher.flush(), FLUSH_SECONDS)
         except TRANSIENT as error:
             _log.warning("left to the sweeper of the next start", error=repr(error))
         await self._connection.close()
+
+    async def _let_hearing_end(self) -> None:
+        if self._hearing:
+            await asyncio.wait(self._hearing, timeout=WORK_DRAIN_SECONDS)

@@ -18,10 +18,12 @@ from nats.aio.msg import Msg
 
 from shared import log, metrics
 from shared.bus.outbox import Row
+from shared.clock import monotonic
 
 _log = log.get(__name__)
 
 ACK_SECONDS = 5.0
+CLOSE_SECONDS = 3.0
 RECONNECT_SECONDS = 0.25
 REFUSALS = ("permissions violation", "authorization violation", "authentication")
 
@@ -53,14 +55,21 @@ class Connection:
         self._client = Client()
         self._waiting: dict[str, asyncio.Future[PubAck]] = {}
         self._reply_prefix = ""
+        self._stands_since = monotonic()
         self._counter = 0
         self.fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Fails when the process must end."""
         self.on_reconnect: Callable[[], Awaitable[None]] | None = None
+        self.lost_at = monotonic()
+        """When the connection was last lost, on this machine's monotonic clock; at first, when it was made."""
 
     @property
     def is_connected(self) -> bool:
         return self._client.is_connected
+
+    def heard_for(self) -> float:
+        """Seconds since the connection stands without a break; 0 while it does not."""
+        return monotonic() - self._stands_since if self.is_connected else 0.0
 
     async def open(self) -> None:
         """Connect, trying for ever while the server is away.
@@ -81,6 +90,7 @@ class Connection:
             f"{self._reply_prefix}.*", cb=self._acknowledged
         )
         metrics.CONNECTED.set(1)
+        self._stands_since = monotonic()
 
     async def _connect(self) -> None:
         """Connect once. nats-py tries for ever inside its `connect`; a refusal heard meanwhile ends that."""
@@ -116,15 +126,17 @@ class Connection:
     async def publish(self, rows: Sequence[Row]) -> Sequence[int]:
         """Publish rows in order and await the stream's answers together; returns the ids that were acknowledged."""
         futures: list[tuple[int, str, asyncio.Future[PubAck]]] = []
-        try:
-            for row in rows:
-                token, future = self._expect()
-                futures.append((row.id, token, future))
+        for row in rows:
+            token, future = self._expect()
+            try:
                 await self._client.publish(
                     row.subject, row.payload, reply=f"{self._reply_prefix}.{token}", headers=dict(row.headers)
                 )
-        except nats.errors.Error as error:
-            _log.warning("publishing stopped", error=repr(error), published=len(futures), of=len(rows))
+            except nats.errors.Error as error:
+                del self._waiting[token]
+                _log.warning("publishing stopped", error=repr(error), published=len(futures), of=len(rows))
+                break
+            futures.append((row.id, token, future))
         if futures:
             await asyncio.wait([future for _, _, future in futures], timeout=ACK_SECONDS)
         return [number for number, token, future in futures if self._settled(token, future)]
@@ -138,8 +150,7 @@ class Connection:
 
     def _settled(self, token: str, future: asyncio.Future[PubAck]) -> bool:
         self._waiting.pop(token, None)
-        if not future.done():
-            future.cancel()
+        if future.cancel() or future.cancelled():
             return False
         ack = future.result()
         if ack.error:
@@ -180,7 +191,10 @@ class Connection:
             _log.warning("closing without a flush", error=repr(error))
         if not self.fatal.done():
             self.fatal.cancel()
-        await self._client.close()
+        try:
+            await asyncio.wait_for(self._client.close(), CLOSE_SECONDS)
+        except TimeoutError:
+            _log.warning("NATS does not let go of the connection")
 
     async def _on_error(self, error: Exception) -> None:
         if _is_refusal(error):
@@ -191,9 +205,13 @@ class Connection:
 
     async def _on_disconnect(self) -> None:
         metrics.CONNECTED.set(0)
+        self.lost_at = monotonic()
+        for future in self._waiting.values():
+            future.cancel()  # its answer went with the connection
 
     async def _on_reconnect(self) -> None:
         metrics.CONNECTED.set(1)
+        self._stands_since = monotonic()
         _log.info("NATS is back")
         if self.on_reconnect is not None:
             await self.on_reconnect()

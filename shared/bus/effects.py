@@ -131,6 +131,9 @@ class Timer:
     kind: str
     load: Callable[[Tx, Job], Awaitable[Any]]
     decide: Callable[[Job, Any], Effects]
+    after_hearing_seconds: float = 0.0
+    """For decisions of the form "nobody said it by now": due only when the bus has been heard for so long without a
+    break. What was said meanwhile may still be on its way after a restart, for as long as the stream's ack wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,9 @@ _headers = msgspec.json.Decoder(dict[str, str])
 
 BACKOFF_SECONDS = (0.2, 1, 5, 15, 60, 120, 300)
 GAP_ALARM_SECONDS = 30
+DRAINED_AT_ONCE = 100
+"""Of one lane; then the others have their turn."""
+LAST_POSITION = 2**63 - 1
 
 
 class Delivered(NamedTuple):
@@ -82,6 +85,13 @@ class Inbox:
         Raises:
             TRANSIENT errors: nothing was committed; the caller keeps the batch and tries again.
         """
+        return await self._accept(batch, may_run=True)
+
+    async def store(self, batch: Sequence[Delivered]) -> tuple[list[outbox.Row], list[str]]:
+        """As `take`, but nothing runs yet: everything waits to be drained."""
+        return await self._accept(batch, may_run=False)
+
+    async def _accept(self, batch: Sequence[Delivered], *, may_run: bool) -> tuple[list[outbox.Row], list[str]]:
         arrived = [self._arrive(one) for one in batch]
         bad = [one for one in arrived if isinstance(one, tuple)]
         good = [one for one in arrived if isinstance(one, Arrived)]
@@ -93,7 +103,7 @@ class Inbox:
         async with self._db.autocommit() as tx:
             await tx.execute("insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing", lanes)
         try:
-            return await self._take(good, lanes, may_run=True)
+            return await self._take(good, lanes, may_run=may_run)
         except TRANSIENT:
             raise
         except Exception as error:  # noqa: BLE001 - any fault of any handler: only its own lane may stand still
@@ -107,7 +117,7 @@ class Inbox:
             locked = await _lock(tx, lanes)
             run, wait, old = _sort_out(good, locked, may_run=may_run)
             if wait or old:
-                wait = await self._without_conflicts(tx, wait, old)
+                wait = await self._without_conflicts(tx, run, wait, old)
             rows = await self._run(tx, run)
             await _store(tx, run, wait)
             await _move(tx, locked)
@@ -148,9 +158,12 @@ class Inbox:
         return [row["lane"] for row in rows]
 
     async def drain(self, lane: str) -> list[outbox.Row]:
-        """Run a lane's stored messages until one has to wait; returns the rows to publish."""
+        """Run a lane's stored messages until one has to wait, a hundred at the most; returns the rows to publish."""
         rows: list[outbox.Row] = []
-        while (seq := await self._begin(lane)) is not None:
+        for _ in range(DRAINED_AT_ONCE):
+            seq = await self._begin(lane)
+            if seq is None:
+                break
             try:
                 rows += await self._run_stored(lane, seq)
             except Retry as retry:
@@ -196,9 +209,11 @@ class Inbox:
                 seq,
             )
             await tx.execute(
-                """update lane_in set next_seq = $2 + 1, waiting_since = now(), has_waiting =
-                     exists (select 1 from inbox where lane = $1 and lane_seq > $2 and state = 'ready')
-                   where lane = $1""",
+                """update lane_in l set next_seq = $2 + 1, has_waiting = more.waits,
+                     waiting_since = case when more.waits then now() end
+                   from (select exists (select 1 from inbox
+                           where lane = $1 and lane_seq > $2 and state = 'ready') as waits) as more
+                   where l.lane = $1""",
                 lane,
                 seq,
             )
@@ -208,7 +223,11 @@ class Inbox:
 
     async def _fail(self, lane: str, seq: int, why: str) -> None:
         async with self._db.autocommit() as tx:
-            attempts: int = await tx.value("select attempts from inbox where lane = $1 and lane_seq = $2", lane, seq)
+            attempts: int | None = await tx.value(
+                "select attempts from inbox where lane = $1 and lane_seq = $2 and state = 'ready'", lane, seq
+            )
+        if attempts is None:
+            return  # another pod was luckier
         if attempts >= self._parked_after:
             await self._park(lane, seq, why)
         else:
@@ -219,18 +238,23 @@ class Inbox:
         async with self._db.autocommit() as tx:
             await tx.execute(
                 """update inbox set not_before = now() + make_interval(secs => $3), last_error = $4,
-                     attempts = attempts - $5 where lane = $1 and lane_seq = $2""",
+                     attempts = attempts - $5 where lane = $1 and lane_seq = $2 and state = 'ready'""",
                 lane,
                 seq,
                 seconds,
-                why[:500],
+                storable(why[:500]),
                 0 if counts else 1,
             )
 
     async def _park(self, lane: str, seq: int, why: str) -> None:
         _log.error("a lane is parked", lane=lane, seq=seq, why=why)
         async with self._db.autocommit() as tx:
-            await tx.execute("update lane_in set parked_at = now(), parked_why = $2 where lane = $1", lane, why[:500])
+            await tx.execute(
+                "update lane_in set parked_at = now(), parked_why = $3 where lane = $1 and next_seq = $2",
+                lane,
+                seq,
+                storable(why[:500]),
+            )
 
     # ------------------------------------------------------------------------------------------------------ arrival
 
@@ -239,7 +263,7 @@ class Inbox:
         if topic is None:
             return one, "the subject is not on the map"
         try:
-            lane, seq, msg_id = one.headers["Lane"], int(one.headers["Lane-Seq"]), UUID(one.headers["Nats-Msg-Id"])
+            lane, seq, msg_id = _lane_of(one, topic), _seq_of(one), UUID(one.headers["Nats-Msg-Id"])
         except (KeyError, ValueError) as error:
             return one, f"lane headers are missing or malformed: {error!r}"
         digest = hashlib.blake2b(one.payload, key=self._digest_key[:64], digest_size=16).digest()
@@ -254,7 +278,9 @@ class Inbox:
             for one, why in bad:
                 await _put_aside(tx, one, why)
 
-    async def _without_conflicts(self, tx: Tx, wait: list[Arrived], old: Sequence[Arrived]) -> list[Arrived]:
+    async def _without_conflicts(
+        self, tx: Tx, run: Sequence[Arrived], wait: Sequence[Arrived], old: Sequence[Arrived]
+    ) -> list[Arrived]:
         """Drop what is stored already; put aside what claims a taken position with another id or body."""
         known = await tx.rows(
             """select i.lane, i.lane_seq, i.msg_id, i.digest from inbox i
@@ -262,13 +288,39 @@ class Inbox:
             [one.lane for one in (*wait, *old)],
             [one.seq for one in (*wait, *old)],
         )
-        stored = {(row["lane"], row["lane_seq"]): (row["msg_id"], row["digest"]) for row in known}
+        holders = {(row["lane"], row["lane_seq"]): (row["msg_id"], row["digest"]) for row in known}
+        holders |= {(one.lane, one.seq): (one.id, one.digest) for one in run}
+        fresh: list[Arrived] = []
+        for one in wait:
+            if (one.lane, one.seq) not in holders:
+                holders[one.lane, one.seq] = (one.id, one.digest)
+                fresh.append(one)
         for one in (*wait, *old):
-            held = stored.get((one.lane, one.seq))
-            if held is not None and held != (one.id, one.digest):
+            held = holders.get((one.lane, one.seq))
+            if held is not None and not _is_same(one, *held):
                 await _put_aside(tx, one.delivered, f"lane {one.lane} position {one.seq} is held by {held[0]}")
-        fresh = {(one.lane, one.seq): one for one in wait if (one.lane, one.seq) not in stored}
-        return list(fresh.values())
+        return fresh
+
+
+def _is_same(one: Arrived, msg_id: UUID, digest: bytes) -> bool:
+    """A body that was erased at its source since we heard it is still the same message."""
+    return one.id == msg_id and (one.digest == digest or isinstance(one.message, Redacted))
+
+
+def _lane_of(one: Delivered, topic: topology.Topic) -> str:
+    """The lane that a message names, if it is one of its own subject: nobody may move another lane's position."""
+    lane = one.headers["Lane"]
+    root, generation, key = lane.split(":")
+    if root != topic.root or not generation.isdecimal() or key != one.subject.rsplit(".", 1)[-1]:
+        raise ValueError(f"lane {lane!r} is not of this subject")
+    return lane
+
+
+def _seq_of(one: Delivered) -> int:
+    seq = int(one.headers["Lane-Seq"])
+    if not 0 <= seq <= LAST_POSITION:
+        raise ValueError(f"position {seq} cannot be")
+    return seq
 
 
 def _sort_out(
@@ -346,7 +398,7 @@ async def _store(tx: Tx, run: Sequence[Arrived], wait: Sequence[Arrived]) -> Non
         [one.id for one, _ in rows],
         [one.digest for one, _ in rows],
         [one.delivered.subject for one, _ in rows],
-        [_json.encode(one.delivered.headers).decode() if waits else "{}" for one, waits in rows],
+        [_stored_headers(one.delivered) if waits else "{}" for one, waits in rows],
         [one.delivered.payload if waits else None for one, waits in rows],
         ["ready" if waits else "done" for _, waits in rows],
     )
@@ -357,12 +409,21 @@ async def _put_aside(tx: Tx, one: Delivered, why: str) -> None:
     metrics.HEARD.labels("any", "quarantined").inc()
     await tx.execute(
         "insert into quarantine (subject, stream_seq, headers, payload, why) values ($1, $2, $3, $4, $5)",
-        one.subject,
+        storable(one.subject),
         one.stream_seq,
-        _json.encode(one.headers).decode(),
+        _stored_headers(one),
         one.payload,
-        why,
+        storable(why[:500]),
     )
+
+
+def _stored_headers(one: Delivered) -> str:
+    return _json.encode({storable(name): storable(value) for name, value in one.headers.items()}).decode()
+
+
+def storable(text: str) -> str:
+    """What Postgres can keep of a text from elsewhere: no NUL, no half of a surrogate pair."""
+    return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _count(run: Sequence[Arrived], wait: Sequence[Arrived], old: Sequence[Arrived]) -> None:

@@ -8,14 +8,15 @@ Laws
 """
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shared import crash, log, metrics, trace
 from shared.bus import outbox
 from shared.bus.effects import Effects, Job, Reject, Retry, Slow, Timer
 from shared.bus.handling import Handling, perform
-from shared.bus.inbox import BACKOFF_SECONDS
+from shared.bus.inbox import BACKOFF_SECONDS, storable
 from shared.db import TRANSIENT, Database, Tx
 
 _log = log.get(__name__)
@@ -44,16 +45,18 @@ class Jobs:
 
     def __init__(
         self, db: Database, handling: Handling, publisher: outbox.Publisher, *, lease_seconds: float, concurrency: int,
-        parked_after: int,
+        parked_after: int, heard_for: Callable[[], float] = lambda: math.inf,
     ) -> None:  # fmt: skip
         self._db = db
         self._handling = handling
         self._publisher = publisher
         self._lease_seconds = lease_seconds
         self._parked_after = parked_after
+        self._heard_for = heard_for
         self._free = concurrency
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
+        self._is_stopping = False
 
     async def run_due(self) -> int:
         """Run what is due now to its end; returns how many jobs that were. For tests and repairs."""
@@ -67,9 +70,12 @@ class Jobs:
         self._wake.set()
 
     async def run(self, poll_seconds: float) -> None:
-        """Run what is due, for ever; ends by cancellation."""
-        while True:
+        """Run what is due until `drain`."""
+        while not self._is_stopping:
             taken = await self._take_quietly()
+            if self._is_stopping:
+                await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job in taken))
+                return
             for job in taken:
                 task = asyncio.create_task(self._run(job))
                 self._running.add(task)
@@ -78,11 +84,15 @@ class Jobs:
                 await self._wait(poll_seconds)
 
     async def drain(self, seconds: float) -> None:
-        """Let what runs end; what does not is left to its lease."""
-        if self._running:
-            await asyncio.wait(self._running, timeout=seconds)
-        for task in self._running:
+        """Take nothing more and let what runs end; what does not is cut, and left to its lease."""
+        self._is_stopping = True
+        self._wake.set()
+        if not self._running:
+            return
+        _, late = await asyncio.wait(self._running, timeout=seconds)
+        for task in late:
             task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     async def _wait(self, poll_seconds: float) -> None:
         seconds = await self._until_next(poll_seconds)
@@ -140,7 +150,7 @@ class Jobs:
             await self._park(job, str(rejection))
         except TRANSIENT as error:
             result = "put_off"
-            await self._put_off(job, BACKOFF_SECONDS[0], repr(error), counts=True)
+            await self._put_off(job, _backoff(job), repr(error), counts=True)
         except Exception as error:  # noqa: BLE001 - a bug of one job must not stop the others
             result = "failed"
             _log.exception("a job failed", kind=job.kind, job=str(job.id), attempt=job.attempts)
@@ -157,6 +167,9 @@ class Jobs:
         await self._handle_timer(job, timer)
 
     async def _handle_timer(self, job: Job, timer: Timer) -> None:
+        too_soon = timer.after_hearing_seconds - self._heard_for()
+        if too_soon > 0:
+            raise Retry(too_soon, "what was said meanwhile may still be on its way")
         async with self._db.transaction() as tx:
             await _end(tx, job)
             effects = timer.decide(job, await timer.load(tx, job))
@@ -166,6 +179,7 @@ class Jobs:
     async def _handle_slow(self, job: Job, slow: Slow) -> None:
         async with self._db.transaction() as tx:
             prepared = await slow.prepare(tx, job)
+            await _keep(tx, job, self._lease_seconds)
         if prepared is None:
             async with self._db.transaction() as tx:
                 await _end(tx, job)
@@ -188,13 +202,9 @@ class Jobs:
             await asyncio.sleep(self._lease_seconds / 3)
             try:
                 async with self._db.autocommit() as tx:
-                    await tx.execute(
-                        """update job set leased_until = clock_timestamp() + make_interval(secs => $3)
-                           where id = $1 and lease_token = $2""",
-                        job.id,
-                        job.token,
-                        self._lease_seconds,
-                    )
+                    await _keep(tx, job, self._lease_seconds)
+            except Fenced:
+                return
             except TRANSIENT as error:
                 _log.warning("a lease could not be renewed", job=str(job.id), error=repr(error))
 
@@ -213,8 +223,7 @@ class Jobs:
         if job.attempts >= self._parked_after:
             await self._park(job, why)
         else:
-            wait = BACKOFF_SECONDS[min(job.attempts, len(BACKOFF_SECONDS)) - 1]
-            await self._put_off(job, wait, why, counts=True)
+            await self._put_off(job, _backoff(job), why, counts=True)
 
     async def _put_off(self, job: Job, seconds: float, why: str, *, counts: bool) -> None:
         await self._settle(
@@ -222,7 +231,7 @@ class Jobs:
             """update job set lease_token = null, leased_until = null, last_error = $3,
                  due_at = clock_timestamp() + make_interval(secs => $4), attempts = attempts - $5
                where id = $1 and lease_token = $2""",
-            why[:500],
+            storable(why[:500]),
             seconds,
             0 if counts else 1,
         )
@@ -233,7 +242,7 @@ class Jobs:
             job,
             """update job set parked_at = clock_timestamp(), lease_token = null, leased_until = null, last_error = $3
                where id = $1 and lease_token = $2""",
-            why[:500],
+            storable(why[:500]),
         )
 
     async def _settle(self, job: Job, sql: str, *args: Any) -> None:
@@ -244,10 +253,27 @@ class Jobs:
             _log.warning("a job is left to its lease", job=str(job.id), error=repr(error))
 
 
+async def _keep(tx: Tx, job: Job, seconds: float) -> None:
+    """Renew the lease; refuse when it is no longer ours."""
+    kept = await tx.execute(
+        """update job set leased_until = clock_timestamp() + make_interval(secs => $3)
+           where id = $1 and lease_token = $2""",
+        job.id,
+        job.token,
+        seconds,
+    )
+    if kept != 1:
+        raise Fenced
+
+
 async def _end(tx: Tx, job: Job) -> None:
     """Remove the job in the transaction of its effects; refuse when the lease is no longer ours."""
     if await tx.execute("delete from job where id = $1 and lease_token = $2", job.id, job.token) != 1:
         raise Fenced
+
+
+def _backoff(job: Job) -> float:
+    return BACKOFF_SECONDS[min(job.attempts, len(BACKOFF_SECONDS)) - 1]
 
 
 def _once(said: Sequence[outbox.Said], job: Job) -> list[outbox.Said]:

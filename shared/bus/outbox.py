@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -30,7 +31,21 @@ _headers = msgspec.json.Decoder(dict[str, str])
 SWEEP_AFTER_SECONDS = 0.5
 SWEEP_AT_ONCE = 500
 RESEND_SECONDS = 60
-"""With `sync_interval` 10 s a power loss can take acknowledged messages: after a reconnect a minute goes again."""
+"""With `sync_interval` 10 s a power loss can take acknowledged messages: what was acknowledged in the minute before the
+connection was lost goes again, however long the server was away; at start too, as the loss may have been ours."""
+_RESEND_SINCE = """
+select least(max(published_at), clock_timestamp() - make_interval(secs => $1)) - make_interval(secs => $2) from outbox
+"""
+_ACKNOWLEDGED = """
+select id, msg_id, subject, headers, payload from outbox where published_at >= $1 and id > $2 order by id limit $3
+"""
+_LEFT_BEHIND = """
+select id, msg_id, subject, headers, payload from outbox
+where published_at is null and created_at < clock_timestamp() - make_interval(secs => $1) and id > $2
+order by id limit $3
+"""
+HELD_AT_MOST = 5000
+"""Rows in memory on their way out; while the server is away the rest is left to the sweeper."""
 
 
 class Said(NamedTuple):
@@ -131,10 +146,13 @@ class Publisher:
         self._fresh: list[Row] = []
         self._wake = asyncio.Event()
         self._in_flight: set[int] = set()
+        self._sending = asyncio.Lock()
+        self._swept_to = 0
+        self._lost_at: float | None = monotonic()
 
     def committed(self, rows: Sequence[Row]) -> None:
         """Hand over rows whose transaction has committed."""
-        if rows:
+        if rows and len(self._fresh) < HELD_AT_MOST:
             self._fresh.extend(rows)
             self._in_flight.update(row.id for row in rows)
             self._wake.set()
@@ -146,9 +164,11 @@ class Publisher:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), SWEEP_AFTER_SECONDS)
             self._wake.clear()
+            await self._resend()
             await self.flush()
             if monotonic() - swept_at >= SWEEP_AFTER_SECONDS:
-                await self._sweep()
+                while await self._sweep():
+                    continue
                 swept_at = monotonic()
 
     async def flush(self) -> None:
@@ -156,20 +176,52 @@ class Publisher:
         rows, self._fresh = self._fresh, []
         await self._send(rows)
 
-    async def resend_recent(self) -> None:
-        """Mark the last minute as unpublished: the hearers swallow what they already have."""
-        async with self._db.autocommit() as tx:
-            await tx.execute(
-                """update outbox set published_at = null
-                   where published_at > clock_timestamp() - make_interval(secs => $1)""",
-                RESEND_SECONDS,
-            )
+    def resend_before(self, lost_at: float) -> None:
+        """The connection is back that was lost at this monotonic time."""
+        self._lost_at = lost_at if self._lost_at is None else min(lost_at, self._lost_at)
+        self._swept_to = 0
+        self._wake.set()
 
-    async def _send(self, rows: Sequence[Row]) -> None:
-        if not rows:
+    async def _resend(self) -> None:
+        """Send the minute before the loss again. Its rows stay as they are: it is never more than that minute."""
+        lost_at, after = self._lost_at, 0
+        if lost_at is None:
             return
         try:
-            acknowledged = await self._transport.publish(rows)
+            async with self._db.autocommit() as tx:
+                since = await tx.value(_RESEND_SINCE, monotonic() - lost_at, RESEND_SECONDS)
+            while rows := await self._acknowledged(since, after):
+                if not await self._send_again(rows):
+                    return
+                after = rows[-1].id
+                await self.flush()
+        except TRANSIENT as error:
+            _log.warning("the last minute cannot be sent again yet", error=repr(error))
+            return
+        if self._lost_at == lost_at:
+            self._lost_at = None
+
+    async def _acknowledged(self, since: datetime, after: int) -> list[Row]:
+        async with self._db.autocommit() as tx:
+            return list(_rows(await tx.rows(_ACKNOWLEDGED, since, after, SWEEP_AT_ONCE), self._in_flight))
+
+    async def _send_again(self, rows: Sequence[Row]) -> bool:
+        """What is not acknowledged this time counts as unpublished; False when nobody is there."""
+        async with self._sending:
+            acknowledged = set(await self._transport.publish(rows))
+        refused = [row.id for row in rows if row.id not in acknowledged]
+        if acknowledged and refused:
+            async with self._db.autocommit() as tx:
+                await tx.execute("update outbox set published_at = null where id = any($1)", refused)
+        return bool(acknowledged)
+
+    async def _send(self, rows: Sequence[Row]) -> bool:
+        """Publish and mark; true when the stream took all of them."""
+        if not rows:
+            return True
+        try:
+            async with self._sending:
+                acknowledged = await self._transport.publish(rows)
             crash.point("outbox.published_before_mark")
             if acknowledged:
                 async with self._db.autocommit() as tx:
@@ -178,28 +230,31 @@ class Publisher:
                     )
         except TRANSIENT as error:
             _log.warning("publishing is waiting", error=repr(error), rows=len(rows))
+            return False
         finally:
             self._in_flight.difference_update(row.id for row in rows)
+        return len(acknowledged) == len(rows)
 
-    async def _sweep(self) -> None:
+    async def _sweep(self) -> bool:
+        """Send a page of what was left behind; true when there is more and the stream took all of this.
+
+        Refused rows must not hold up those behind them: the next page begins after this one, after the last at the
+        first again.
+        """
         try:
             async with self._db.autocommit() as tx:
-                found = await tx.rows(
-                    """select id, msg_id, subject, headers, payload from outbox
-                       where published_at is null and created_at < clock_timestamp() - make_interval(secs => $1)
-                       order by id limit $2""",
-                    SWEEP_AFTER_SECONDS,
-                    SWEEP_AT_ONCE,
-                )
+                found = await tx.rows(_LEFT_BEHIND, SWEEP_AFTER_SECONDS, self._swept_to, SWEEP_AT_ONCE)
                 oldest = await tx.value(
                     """select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8
                        from outbox where published_at is null"""
                 )
         except TRANSIENT as error:
             _log.warning("the outbox cannot be read", error=repr(error))
-            return
+            return False
         metrics.OUTBOX_AGE.set(oldest)
-        await self._send(list(_rows(found, self._in_flight)))
+        is_full = len(found) == SWEEP_AT_ONCE
+        self._swept_to = found[-1]["id"] if is_full else 0
+        return await self._send(list(_rows(found, self._in_flight))) and is_full
 
 
 def _rows(found: Iterable[DbRow], in_flight: set[int]) -> Iterable[Row]:

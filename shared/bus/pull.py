@@ -6,6 +6,7 @@ pull is outstanding at a time, and silence past two heartbeats makes a new inbox
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 import nats.errors
@@ -36,12 +37,13 @@ class Pull:
         self._inbox = ""
         self._subscription = None
         self._outstanding = 0
+        self._is_ending = False
 
     async def next_batch(self) -> list[Msg]:
-        """Wait for at least one message, then take what is there, 256 at the most."""
-        while True:
+        """Wait for at least one message, then take what is there, 256 at the most; nothing only after `end`."""
+        while not (self._is_ending and self._queue.empty()):
             try:
-                if self._outstanding <= 0:
+                if self._outstanding <= 0 and not self._is_ending:
                     await self._ask()
                 message = await asyncio.wait_for(self._queue.get(), SILENCE_SECONDS)
             except TimeoutError:
@@ -55,12 +57,21 @@ class Pull:
             batch = await self._sort(message)
             if batch:
                 return batch
+        return []
+
+    async def end(self) -> None:
+        """Ask for nothing more; what is here already is still given out."""
+        self._is_ending = True
+        await self._unsubscribe()
+        self._wake()
 
     def forget(self) -> None:
         """The connection was renewed: the server knows nothing of an old pull."""
         self._outstanding = 0
-        if self._queue.empty():
-            self._queue.put_nowait(Msg(None, subject="", headers={"Status": "100"}))  # pyright: ignore[reportArgumentType] - wakes the loop
+        self._wake()
+
+    def _wake(self) -> None:
+        self._queue.put_nowait(Msg(None, subject="", headers={"Status": "100"}))  # pyright: ignore[reportArgumentType] - a heartbeat of our own
 
     async def _sort(self, first: Msg) -> list[Msg]:
         batch: list[Msg] = []
@@ -101,10 +112,15 @@ class Pull:
 
     async def _renew(self) -> None:
         _log.info("a pull went silent; asking anew", consumer=self._name)
-        old, self._subscription = self._subscription, None
         self._outstanding = 0
-        if old is not None and self._connection.is_connected:
-            await old.unsubscribe()
+        await self._unsubscribe()
+
+    async def _unsubscribe(self) -> None:
+        """Also while the server is away: a subscription that is only dropped comes back with the connection."""
+        old, self._subscription = self._subscription, None
+        if old is not None:
+            with suppress(nats.errors.Error):
+                await old.unsubscribe()
 
 
 def delivered(messages: Sequence[Msg]) -> list[Delivered]:
