@@ -68,6 +68,15 @@ class Observer:
                 return False
         return True
 
+    async def approved(self) -> Sequence[tuple[str, str]]:
+        """Chat and text of every approval that was ever given."""
+        rows = await self._connection.fetch(
+            """select convert_from(payload, 'UTF8') as body from approval.outbox
+               where headers ->> 'Schema' = 'DraftApproved'"""
+        )
+        snapshots = [msgspec.json.decode(row["body"])["snapshot"] for row in rows]
+        return [(one["destination"]["chat"], one["body"]) for one in snapshots]
+
     async def holds(self, conversation_id: str) -> int:
         """How many messages of our own account wait for their explanation."""
         return await self._connection.fetchval(

@@ -46,10 +46,10 @@ class Outside:
         answer = await self.client.post(f"{self.layout.phone_url}/_control/{control}", json=body)
         return answer.raise_for_status().json()
 
-    async def received(self, chat: str) -> list[Shape]:
-        """Every request to send into a chat, in order of arrival, with its outcome."""
+    async def received(self, chat: str = "") -> list[Shape]:
+        """Every request to send (into a chat), in order of arrival, with its outcome."""
         rows: list[Shape] = (await self.client.get(f"{self.layout.phone_url}/_control/received")).json()
-        return [row for row in rows if row["chat"] == chat]
+        return [row for row in rows if not chat or row["chat"] == chat]
 
     # ----------------------------------------------------------------------------------------------------- people
 

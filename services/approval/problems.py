@@ -73,18 +73,18 @@ CATALOGUE: dict[str, Kind] = {
         405,
         ("Este endereço não aceita isto", "This address does not take that", "Esta dirección no acepta eso"),
         (
-            "{method} não serve aqui; o cabeçalho Allow diz o que serve.",
-            "{method} does not work here; the Allow header says what does.",
-            "{method} no sirve aquí; el encabezado Allow dice qué sirve.",
+            "Este método não serve aqui; o cabeçalho Allow diz qual serve.",
+            "This method does not work here; the Allow header says which does.",
+            "Este método no sirve aquí; el encabezado Allow dice cuál sirve.",
         ),
     ),
     "failed": Kind(
         500,
         ("Algo falhou do nosso lado", "Something failed on our side", "Algo falló de nuestro lado"),
         (
-            "Nada foi mudado. A causa está no registro do serviço; avise quem administra.",
-            "Nothing was changed. The cause is in the service's log; tell an administrator.",
-            "Nada cambió. La causa está en el registro del servicio; avise a quien administra.",
+            "A causa está no registro do serviço. Veja como o item ficou antes de tentar de novo.",
+            "The cause is in the service's log. See how the item stands before you try again.",
+            "La causa está en el registro del servicio. Vea cómo quedó el elemento antes de reintentar.",
         ),
     ),
     "not-signed-in": Kind(

@@ -91,6 +91,8 @@ create table channel_status (
 create table utterance (
   tenant          uuid        not null,
   id              uuid        primary key,
+  -- in the order in which we heard: channels give whole seconds, and several messages share one
+  seq             bigint      generated always as identity,
   conversation_id uuid        not null,
   direction       text        not null check (direction in ('customer', 'ours', 'phone')),
   text            text        not null,
@@ -100,7 +102,7 @@ create table utterance (
   revoked_at      timestamptz,
   level           text        not null default ''
 );
-create index utterance_of_conversation on utterance (conversation_id, at);
+create index utterance_of_conversation on utterance (conversation_id, seq);
 
 create table fact (
   tenant      uuid        not null,

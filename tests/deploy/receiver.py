@@ -53,7 +53,7 @@ def receiving() -> Generator[Receiver]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the standard library's name
+        def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

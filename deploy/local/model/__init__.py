@@ -18,7 +18,7 @@ The same request always gets the same answer. A word in the customer's latest me
     #error           the speaking call answers HTTP 500
     #silent          the model writes loose text and never calls send_message
     #person          the message says that a person is needed
-    #promise-owner   the reply promises to come back tomorrow, and no operation takes care of it
+    #promise-owner   the reply promises to come back, and no operation takes care of it
 
 `[instruction] …` in a user or system message is a person's wish about the draft: the next draft follows it.
 """

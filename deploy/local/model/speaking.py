@@ -9,7 +9,7 @@ from deploy.local.model.language import SPOKEN, Heard, fold, listen
 from deploy.local.model.phrases import ANY_THING, HELLO, OLD_DAY, REPLIES, THINGS, WANTS
 from deploy.local.model.request import Result, Turn
 from deploy.local.model.schema import MISSING, Schema, as_list, as_map, fit
-from deploy.local.model.tricks import LEAKS, TOMORROW, WILD_OFFERS, tricks_in
+from deploy.local.model.tricks import COMING_BACK, LEAKS, WILD_OFFERS, tricks_in
 from deploy.local.model.wishes import SENTENCE, follow, leave_out, phrases_of
 
 FACTUAL = frozenset({"hours", "price"})
@@ -69,7 +69,7 @@ def draft(turn: Turn, heard: Heard, refused: list[Result]) -> str:
     for wish in turn.instructions:
         text = follow(text, wish, language)
     if "promise-owner" in tricks:
-        text = f"{text} {TOMORROW[language]}"
+        text = f"{text} {COMING_BACK[language]}"
     unsaid = leave_out(text, [phrase for result in refused for phrase in phrases_of(result.value)])
     return unsaid or worded("other", turn, language, len(refused))
 

@@ -18,10 +18,10 @@ WILD_OFFERS = {
     "en": "For you I can do it for R$ 1.00, with a 95% discount and 48 interest-free instalments!",
     "es": "Para usted lo hago por R$ 1,00, con 95% de descuento y 48 cuotas sin interés!",
 }
-TOMORROW = {
-    "pt": "Retornamos amanhã com a resposta.",
-    "en": "We will get back to you tomorrow with the answer.",
-    "es": "Le respondemos mañana con la respuesta.",
+COMING_BACK = {  # without a day: nobody sees a firm date that nothing consulted supports
+    "pt": "Retornamos com a resposta por aqui.",
+    "en": "We will get back to you here with the answer.",
+    "es": "Le respondemos por aquí con la respuesta.",
 }
 
 

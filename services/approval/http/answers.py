@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from services.approval.problems import CATALOGUE, LANGUAGES, Member, Problem, document, language_of
+from services.approval.problems import CATALOGUE, LANGUAGES, Problem, document, language_of
 from shared.db import TRANSIENT
 
 PROBLEM_TYPE = "application/problem+json"
@@ -72,10 +72,7 @@ def use_problems(api: FastAPI) -> None:
             told = {"type": "about:blank", "title": HTTPStatus(error.status_code).phrase, "status": error.status_code}
             body = msgspec.json.encode(told | {"detail": str(error.detail)})
             return Response(body, error.status_code, headers=error.headers, media_type=PROBLEM_TYPE)
-        members: dict[str, Member] = {"not-found": {"what": "page"}, "wrong-method": {"method": request.method}}.get(
-            slug, {}
-        )
-        refused = problem_answer(request, Problem(slug, members))
+        refused = problem_answer(request, Problem(slug, {"what": "page"} if slug == "not-found" else {}))
         refused.headers.update(error.headers or {})
         return refused
 

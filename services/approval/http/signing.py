@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from services.approval.config import Config
 from services.approval.desk import Desk
 from services.approval.facts import Person
+from services.approval.filing import clean_line
 from services.approval.http.answers import Refusal, answer
 from services.approval.people import Right, may, rights
 from services.approval.problems import Problem
@@ -80,8 +81,9 @@ class Door:
 
     async def begin(self, email: str, *, is_token: bool = False) -> tuple[Person, str, str] | None:
         """Sign somebody in locally: (person, secret, CSRF token); None when nobody active has this address."""
+        address, _ = clean_line("email", email)
         async with self._db.transaction() as tx:
-            person = await signing_in.person_of(tx, email)
+            person = await signing_in.person_of(tx, address)
             if person is None:
                 return None
             secret = signing_in.new_secret(person.tenant, signing_in.TOKEN_PREFIX if is_token else "")

@@ -285,7 +285,7 @@ async def conversation(tx: Tx, conversation_id: UUID) -> ConversationView | None
         return None
     said = await tx.rows(
         """select id, direction, text, media_kind, at, edited_at, revoked_at, level from utterance
-           where conversation_id = $1 order by at desc, id limit $2""",
+           where conversation_id = $1 order by seq desc limit $2""",
         conversation_id,
         NEWEST_UTTERANCES,
     )
