@@ -492,6 +492,8 @@ class OwnershipChanged(Message, frozen=True, kw_only=True):
     version: int
     reason: str = ""
     at: datetime
+    is_handoff: bool = False
+    """A person was asked for and none has come yet: the agent is silent, its last draft may still be approved."""
 
 
 class DraftSubmitted(Message, frozen=True, kw_only=True):

@@ -123,7 +123,7 @@ def on_handoff_requested(heard: Heard[HandoffRequested], facts: InConversation) 
         says=[
             OwnershipChanged(
                 tenant=m.tenant, conversation_id=m.conversation_id, owner="person", version=version, reason=m.reason,
-                at=heard.now,
+                at=heard.now, is_handoff=True,
             )
         ],
     )  # fmt: skip

@@ -145,6 +145,8 @@ async def load_of_conversation(tx: Tx, one: Heard[m.OwnershipChanged]) -> list[C
 
 
 def on_ownership_changed(one: Heard[m.OwnershipChanged], waiting: Sequence[Claim]) -> Effects:
+    if one.message.is_handoff:
+        return NOTHING  # a person was asked for; nobody has taken anything over
     noted = Effects(writes=[heard.owner(one.message)])
     if one.message.owner != "person":
         return noted

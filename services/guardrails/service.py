@@ -327,6 +327,9 @@ def on_channel_status(heard: Heard[m.ChannelStatusChanged], _: None) -> Effects:
 
 
 def on_ownership_changed(heard: Heard[m.OwnershipChanged], _: None) -> Effects:
+    """A take-over stops the agent's drafts; a handoff that nobody accepted yet has taken nothing over."""
+    if heard.message.is_handoff:
+        return NOTHING
     return Effects(writes=[store.owner(heard.message)])
 
 

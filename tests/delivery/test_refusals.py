@@ -234,6 +234,13 @@ async def test_a_takeover_cancels_the_agents_text(world: World) -> None:
     assert world.waha.sends == []
 
 
+async def test_a_handoff_that_nobody_accepted_takes_nothing_over(world: World) -> None:
+    await world.bench.hear(replace(world.taken_over(), is_handoff=True))
+    await world.bench.hear(world.command(filed_at=utc_now() - timedelta(minutes=1)))
+    await world.run()
+    assert len(world.waha.sends) == 1
+
+
 async def test_a_takeover_heard_before_the_command_refuses_it(world: World) -> None:
     command = world.command()
     await world.bench.hear(world.taken_over())

@@ -50,6 +50,7 @@ class Crowd:
     """Set false by the thread that makes it."""
     has_written_all: bool = False
     _doubts: dict[tuple[str, int], "Doubt"] = field(default_factory=dict[tuple[str, int], "Doubt"])
+    _repeats: set[str] = field(default_factory=set[str])
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
@@ -108,6 +109,8 @@ class Crowd:
         problem = answer.json()
         if answer.status_code not in FINAL:
             self.unexpected.append(f"{body}: {answer.status_code} {answer.text}")
+        elif problem["type"].endswith("/repeats-uncertain"):
+            self._repeats.add(item["id"])
         elif "heard_context_revision" in problem:
             text = (item["id"], item["epoch"])
             self._doubts.setdefault(text, Doubt(time.monotonic())).revision = problem["heard_context_revision"]
@@ -117,7 +120,8 @@ class Crowd:
         if doubt is not None and time.monotonic() - doubt.since > PATIENCE_SECONDS:
             return {"verb": "approve", "context_revision": doubt.revision}, "confirmed"
         chance = random.Random(f"{self.seed}-{item['id']}-{item['epoch']}").random()
-        if chance < 0.1:
+        # the same text may have arrived already: a person who cannot know does not send it again
+        if chance < 0.1 or item["id"] in self._repeats:
             return {"verb": "reject", "reason": "Assim não."}, "rejected"
         if chance < 0.2:
             text = await person.text_of(item)

@@ -262,6 +262,16 @@ async def test_a_taken_over_conversation_keeps_the_agents_draft(bench: Bench) ->
     assert (vetoed.gate, vetoed.ends_turn) == ("stop", True)
 
 
+async def test_a_handoff_that_nobody_accepted_stops_no_text(bench: Bench) -> None:
+    await bench.hear(received())
+    await bench.hear(
+        m.OwnershipChanged(tenant=TENANT, conversation_id=TALK, owner="person", version=1, at=NOW, is_handoff=True),
+        approved(),
+    )
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
+
+
 async def test_the_warm_up_cap_counts_what_was_cleared(bench: Bench) -> None:
     async with bench.db.transaction() as tx:
         await tx.execute("update channel set activated_at = now(), daily_cap = 300")

@@ -136,6 +136,14 @@ async def test_a_person_who_is_asked_for_gets_the_conversation_and_an_alert(chat
     assert await chat.arrived() == [own]
 
 
+async def test_what_the_agent_said_when_it_stepped_back_may_still_be_approved(chat: Chat) -> None:
+    await chat.writes(f"Quero tratar do plano {chat.words} #person")
+    await chat.hears("OwnershipChanged", owner="person", is_handoff=True)
+    item = await chat.item()
+    await chat.approves(item)
+    assert await chat.arrived() == [item["body"]]
+
+
 async def test_a_person_s_own_text_takes_the_gates_and_a_yes_and_leaves(chat: Chat) -> None:
     await chat.writes()
     item = await chat.filed()
