@@ -214,7 +214,7 @@ def test_answers_take_the_shapes_seen_in_the_wild(phone: Phone) -> None:
 @pytest.mark.parametrize(("mode", "texts"), [("reset_after_body", ["oi"]), ("refuse_connection", [])])
 def test_a_cut_connection_gives_no_answer(phone: Phone, mode: str, texts: list[str]) -> None:
     phone.control("fail_next", mode=mode)
-    with pytest.raises((ConnectionError, urllib.error.URLError)) as cut:  # while sending or while waiting, as the kernel's timing has it
+    with pytest.raises((ConnectionError, urllib.error.URLError)) as cut:
         phone.send("oi")
     assert not isinstance(cut.value, urllib.error.HTTPError)
     assert phone.texts() == texts
