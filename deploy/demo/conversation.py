@@ -18,6 +18,7 @@ from deploy.demo.fresh import fresh_stack
 from deploy.demo.outside import Outside, customer_message, envelope
 from deploy.demo.script import Decision, Says, Script, check, read
 from deploy.local.layout import RULES, Layout
+from deploy.local.stack import Stack
 from shared.clock import utc_now
 
 TURN_SECONDS = 30.0
@@ -46,7 +47,12 @@ def main(file: Path, *, json: bool, console: Console) -> int:
 def run(script: Script) -> dict[str, Any]:
     """Run a script on a fresh system; returns what the command prints."""
     with fresh_stack(overrides=script.environment, rules=_rules(script)) as stack:
-        return asyncio.run(_run(script, stack.layout, stack.superuser_url()))
+        return run_on(stack, script)
+
+
+def run_on(stack: Stack, script: Script) -> dict[str, Any]:
+    """Run a script on a system that runs already, as far as the script asks for no settings of its own."""
+    return asyncio.run(_run(script, stack.layout, stack.superuser_url()))
 
 
 async def _run(script: Script, layout: Layout, database_url: str) -> dict[str, Any]:

@@ -14,8 +14,6 @@ from tests.browser.conftest import CHROMIUM, FLAGS
 MESSAGE = "Oi, quero remarcar minha consulta de quinta"
 CHAT = "5511900001234@c.us"
 PATIENCE_MS = 60_000
-KEYS_WAIT_MS = 400
-"""Keys are inert for the first 300 ms of an item: a person needs longer to read it, too."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def test_a_message_becomes_an_approved_reply_by_keyboard(stack: Stack, browser: 
     page.locator('[data-semantic-id="queue.item"]').first.wait_for()
     page.locator('[data-semantic-id="queue.item"]').first.click()
     shown = page.locator('[data-semantic-id="item.body"]').first.inner_text()
-    page.wait_for_timeout(KEYS_WAIT_MS)
+    page.locator("#item[data-settled]").wait_for()  # deciding keys are inert for the first moment of an item
     page.keyboard.press("a")
     expect(phone.locator("#bubbles")).to_contain_text(shown.split("\n")[-1], timeout=PATIENCE_MS)
     received = httpx.get(f"{stack.layout.phone_url}/_control/received").json()

@@ -1,7 +1,8 @@
 """Handed-out secrets against real servers: what each party holds opens its own door, and no other."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,19 +16,25 @@ from deploy.local.database import create_roles
 from deploy.local.nats import start_nats
 from shared.bus.connection import Connection
 from shared.bus.setup import Setup
-from tests.servers import PostgresServer
+from tests.servers import PostgresServer, running_postgres
 
-NATS_CONFIG = Path(__file__).resolve().parents[2] / "deploy" / "nats" / "nats.conf"
+NATS_FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "nats"
 
 
 @pytest.fixture
-async def database(postgres_server: PostgresServer) -> AsyncIterator[str]:
+def server() -> Iterator[PostgresServer]:
+    """A server of its own: handing out changes the passwords of roles, which belong to the whole server."""
+    with running_postgres("embedded") as started:
+        yield started
+
+
+@pytest.fixture
+async def database(server: PostgresServer) -> str:
     name = f"handout_{uuid4().hex[:8]}"
-    admin = await asyncpg.connect(postgres_server.admin_url)
+    admin = await asyncpg.connect(server.admin_url)
     await admin.execute(f"create database {name}")
-    yield name
-    await admin.execute(f"drop database {name} with (force)")
     await admin.close()
+    return name
 
 
 def held(keys: Path, party: str, name: str) -> str:
@@ -51,14 +58,14 @@ def test_no_two_services_hold_the_same_secret(tmp_path: Path) -> None:
 
 
 async def test_each_service_enters_the_database_as_itself(
-    postgres_server: PostgresServer, database: str, tmp_path: Path
+    server: PostgresServer, database: str, tmp_path: Path
 ) -> None:
     hand_out(tmp_path, host="unused", database=database)
-    await create_roles(postgres_server.dsn(database), database, tmp_path)
+    await create_roles(server.dsn(database), database, tmp_path)
     for service in SERVICES:
         url = held(tmp_path, service, "database_url")
         user, _, password = url.removeprefix("postgresql://").partition("@")[0].partition(":")
-        visitor = await asyncpg.connect(postgres_server.dsn(database, user, password))
+        visitor = await asyncpg.connect(server.dsn(database, user, password))
         assert await visitor.fetchval("select current_user") == f"{service}_bus"
         await visitor.close()
 
@@ -67,17 +74,17 @@ async def test_the_server_configuration_knows_every_handed_out_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hand_out(tmp_path / "keys", host="db", database="chancela")
-    for line in held(tmp_path / "keys", ".", "nats.env").splitlines():
-        monkeypatch.setenv(*line.split("=", 1))
+    shutil.copytree(NATS_FOLDER, tmp_path / "nats")
+    shutil.copytree(tmp_path / "keys" / "for" / "nats", tmp_path / "nats-keys")
     monkeypatch.setenv("CHANCELA_NATS_NAME", "test")
     server = start_nats(
-        NATS_CONFIG,
+        tmp_path / "nats" / "nats.conf",
         log_file=tmp_path / "nats.log",
         options=["-a", "127.0.0.1", "-p", "-1", "-m", "-1", "-sd", str(tmp_path / "jetstream")],
     )
     try:
         setup = await Setup.open(server.url, held(tmp_path / "keys", "bus-admin", "nats_admin_seed"), wanted_streams())
-        assert await setup.apply()
+        assert (await setup.apply()).left == []
         assert await setup.drift() == []
         await setup.close()
         for service in SERVICES:
