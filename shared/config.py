@@ -29,6 +29,12 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
     nats_seed: str
     """NKEY seed of this service's own account."""
     nats_ca_file: str = ""
+    """Authorities of the server's certificate (PEM). Set: the connection begins with TLS, or there is none."""
+    nats_cert_file: str = ""
+    """Our certificate for NATS (PEM), where the server asks for one; with `nats_key_file`."""
+    nats_key_file: str = ""
+    nats_ping_seconds: float = 10.0
+    """A link to NATS that says nothing any more is given up after three of these."""
     digest_key: str
     """Keys the digests that recognise a repeated payload after its text was erased."""
     health_host: str = "0.0.0.0"  # noqa: S104 - probes come from the node, not from loopback
@@ -36,13 +42,31 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
     metrics_port: int = 9090
     http_host: str = "0.0.0.0"  # noqa: S104 - the pod's own network
     http_port: int = 8080
+    http_leave_seconds: float = 0.0
+    """After SIGTERM: not ready, and still serving. Whoever sends requests here learns only later that it is leaving."""
+    http_cert_file: str = ""
+    """Certificate of pages and webhooks (PEM), with `http_key_file`: that port then speaks TLS alone."""
+    http_key_file: str = ""
+    health_cert_file: str = ""
+    """As `http_cert_file`, of probes and metrics."""
+    health_key_file: str = ""
     log_level: str = "info"
     lease_seconds: float = 10.0
     poll_seconds: float = 0.5
     slow_concurrency: int = 16
+    """Slow jobs of this process at once; they wait for others (a model, a channel), not for this machine."""
+    slow_per_tenant: int = 12
+    """Of one tenant at once, in this process: the rest is for the others."""
+    timer_concurrency: int = 4
+    """Timers at once: slots of their own, so that no slow work delays them."""
     statement_cache_size: int = 512
     """0 behind a transaction-pooling PgBouncer older than 1.21."""
     parked_after_attempts: int = 8
+    parking_limit: int = 20
+    """So many parked of one kind within the window, none having run: hearing stops instead of parking on."""
+    parking_window_seconds: float = 300.0
+    probe_seconds: float = 30.0
+    """While it is stopped, one message each such interval is tried; when it runs, everything goes on."""
 
 
 C = TypeVar("C")

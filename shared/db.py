@@ -8,16 +8,25 @@ Laws
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from enum import Enum
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
 
+from shared import metrics
+from shared.clock import monotonic
+from shared.config import ConfigError
+
 ACQUIRE_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
+IDLE_IN_TRANSACTION_SECONDS = 15
+"""A process that stands still, or whose machine is gone, loses its locks after this: nobody else waits for longer."""
+SILENT_LINK = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
+"""The server's own look at whether we are still there: two hours by default."""
 
 Row = asyncpg.Record
 
@@ -28,6 +37,7 @@ TRANSIENT = (
     asyncpg.InsufficientResourcesError,  # no connection, memory or disk left
     asyncpg.ReadOnlySQLTransactionError,  # a standby, while a failover runs
     asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,  # this process stood still for too long
     asyncpg.InvalidCachedStatementError,  # a migration changed a table under a prepared statement
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # what a connection says that was cut in the middle of an answer
@@ -42,8 +52,28 @@ LOST_RACE = (asyncpg.TransactionRollbackError,)
 """Deadlock or serialization failure: the other transaction won; the same one again, at once, succeeds."""
 
 
+_ROLLED_BACK = (asyncpg.TransactionRollbackError, asyncpg.IntegrityConstraintViolationError)
+"""Answers to a COMMIT that leave no doubt. Any other error may have come after the commit was written."""
+
+
+class Outcome(Enum):
+    """What became of a transaction, as far as its client can know."""
+
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolled back"
+    IN_DOUBT = "in doubt"
+    """COMMIT was sent and not answered."""
+
+
 class Misused(Exception):  # noqa: N818 - names what we did
     """A statement was given what it cannot take: a bug of ours, which the driver tells in the words of a lost wire."""
+
+
+class ShutOut(ConfigError):  # noqa: N818 - names what the server did
+    """The database does not let our login in: another password, or a retired one. Retrying cannot help."""
+
+    def __init__(self, words: object) -> None:
+        super().__init__(f"the database refuses us: {words}; check CHANCELA_DATABASE_URL (of pages: …_WEB_URL)")
 
 
 class Write(NamedTuple):
@@ -56,10 +86,21 @@ class Write(NamedTuple):
 class Tx:
     """An open transaction. Stores read through it; writes are returned as `Write` values and run by the bus."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_when_over")
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
+        self._when_over: list[Callable[[Outcome], None]] = []
+
+    def when_over(self, call: Callable[[Outcome], None]) -> None:
+        """Call when the transaction has ended, once, whichever way; what is called must not wait."""
+        self._when_over.append(call)
+
+    def over(self, outcome: Outcome) -> None:
+        """For the one who opened the transaction."""
+        calls, self._when_over = self._when_over, []
+        for call in calls:
+            call(outcome)
 
     async def rows(self, sql: str, *args: Any) -> Sequence[Row]:
         return await self._connection.fetch(sql, *args)
@@ -78,6 +119,10 @@ class Tx:
 
     async def many(self, sql: str, args: Iterable[Sequence[Any]]) -> None:
         await self._connection.executemany(sql, args)
+
+    async def copy(self, table: str, columns: Sequence[str], records: Iterable[Sequence[Any]]) -> None:
+        """Insert many rows of one table by COPY: about half the work of an insert, on both sides."""
+        await self._connection.copy_records_to_table(table, columns=columns, records=records)
 
     async def write(self, writes: Iterable[Write]) -> None:
         """Run writes in their order, equal neighbours as one batch."""
@@ -117,7 +162,12 @@ class Database:
             max_size=max_size,
             command_timeout=COMMAND_SECONDS,
             statement_cache_size=statement_cache_size,
-            server_settings={"search_path": schema, "application_name": name},
+            server_settings={
+                "search_path": schema,
+                "application_name": name,
+                "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
+                **SILENT_LINK,
+            },
             init=_use_json_and_bytes,
         )
         return cls(pool)
@@ -129,10 +179,20 @@ class Database:
         Args:
             tenant: whose rows a `<service>_web` connection may see; bus connections need none.
         """
-        async with self._connection() as connection, connection.transaction():
-            if tenant is not None:
-                await connection.execute("select set_config('app.tenant', $1, true)", str(tenant))
-            yield Tx(connection)
+        async with self._connection() as connection:
+            tx = Tx(connection)
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                if tenant is not None:
+                    await connection.execute("select set_config('app.tenant', $1, true)", str(tenant))
+                yield tx
+            except BaseException:
+                tx.over(Outcome.ROLLED_BACK)  # whatever the rollback says: COMMIT was never sent
+                with suppress(*TRANSIENT):  # the first error counts; above all, a cancellation must stay one
+                    await transaction.rollback()
+                raise
+            await _commit(transaction, tx)
 
     @asynccontextmanager
     async def autocommit(self) -> AsyncGenerator[Tx]:
@@ -142,19 +202,25 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncGenerator[Any]:
-        async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as connection:
-            try:
-                yield connection
-            except asyncpg.InterfaceError as error:
-                if connection.is_closed():
-                    raise
-                raise Misused(str(error)) from error
+        try:
+            connection = await self._pool.acquire(timeout=ACQUIRE_SECONDS)
+        except asyncpg.InvalidAuthorizationSpecificationError as error:
+            raise ShutOut(error) from error
+        try:
+            yield connection
+        except asyncpg.InterfaceError as error:
+            if connection.is_closed():
+                raise
+            raise Misused(str(error)) from error
+        finally:
+            with suppress(*TRANSIENT):  # what was done is done; the pool has dropped a link that says nothing
+                await self._pool.release(connection)
 
     async def is_alive(self) -> bool:
         try:
             async with self.autocommit() as tx:
                 return await tx.value("select true")
-        except (*TRANSIENT, asyncpg.PostgresError):
+        except (*TRANSIENT, asyncpg.PostgresError, ShutOut):
             return False
 
     async def close(self) -> None:
@@ -163,6 +229,20 @@ class Database:
             await asyncio.wait_for(self._pool.close(), 5)
         except (TimeoutError, *TRANSIENT):
             self._pool.terminate()
+
+
+async def _commit(transaction: Any, tx: Tx) -> None:
+    began = monotonic()
+    try:
+        await transaction.commit()
+    except _ROLLED_BACK:
+        tx.over(Outcome.ROLLED_BACK)
+        raise
+    except BaseException:
+        tx.over(Outcome.IN_DOUBT)
+        raise
+    metrics.COMMIT.observe(monotonic() - began)
+    tx.over(Outcome.COMMITTED)
 
 
 async def _use_json_and_bytes(connection: Any) -> None:

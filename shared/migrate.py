@@ -30,8 +30,11 @@ begin
   execute format('grant select, insert, update, delete on all tables in schema %I to %I, %I',
     '{s}', '{s}_bus', '{s}_web');
   -- pages write to the bus and never read from it: other tenants' messages pass there
-  execute format('revoke all on inbox, quarantine, lane_in, migration, outbox from %I', '{s}_web');
-  execute format('grant insert, select (id, msg_id) on outbox to %I', '{s}_web');
+  execute format('revoke all on inbox, heard, quarantine, lane_in, migration, repair from %I', '{s}_web');
+  execute format('revoke all on outbox, outbox_again, outbox_writer from %I', '{s}_web');
+  execute format('grant insert on outbox to %I', '{s}_web');
+  -- a writer's row is held while its transaction lasts, which needs the right to update some column of it
+  execute format('grant select (writer, closed_at), update (seen_at) on outbox_writer to %I', '{s}_web');
   execute format('grant usage on all sequences in schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');
   for t in select c.table_name from information_schema.columns c join information_schema.tables b
       on b.table_schema = c.table_schema and b.table_name = c.table_name and b.table_type = 'BASE TABLE'
@@ -148,8 +151,12 @@ async def why_not_current(url: str, service: str) -> str:
         connection = await asyncpg.connect(url, timeout=5, server_settings={"search_path": service})
     except asyncpg.InvalidCatalogNameError as error:
         return f"{error}; the setup job makes it"
-    except asyncpg.InvalidAuthorizationSpecificationError as error:
+    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.ClientConfigurationError) as error:
         raise ConfigError(f"CHANCELA_DATABASE_URL: {error}") from error
+    except ConnectionError as error:
+        if "rejected SSL upgrade" in str(error):
+            raise ConfigError("CHANCELA_DATABASE_URL asks for TLS (sslmode), and the server has none") from error
+        raise
     try:
         applied = {row["name"] for row in await connection.fetch("select name from migration")}
     except asyncpg.PostgresError as error:

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from socket import socket
 from typing import Any, Generic, TypeVar, cast
 
+import msgspec
 import uvicorn
 
 from shared import config, log
-from shared.bus import Bus, Handlers
+from shared.bus import Bus, Handlers, repair
 from shared.bus.connection import Refused
 from shared.config import BusConfig, ConfigError
 from shared.db import TRANSIENT, Database
 from shared.health import Health
 from shared.migrate import why_not_current
+from shared.tls import Names, check_dsn, speaks_tls, why_refused
 
 _log = log.get(__name__)
 
@@ -112,36 +114,50 @@ async def _run(service: Service[C], settings: C) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     schema: list[str] = ["starting"]
-    db_ref: list[Database] = []
+    context_ref: list[Context[C]] = []
 
     async def check() -> str:
         if schema[0]:
             return schema[0]
-        return "" if await db_ref[0].is_alive() else "the database does not answer"
+        context = context_ref[0]
+        return context.bus.why_not_ready() if await context.db.is_alive() else "the database does not answer"
 
-    health = Health(check)
+    async def look() -> repair.Standing | None:
+        if not context_ref:
+            return None
+        context = context_ref[0]
+        standing = await repair.standing(context.db, service.name)
+        return msgspec.structs.replace(standing, stopped=context.bus.why_not_ready())
+
+    health = Health(check, look)
     async with asyncio.TaskGroup() as group:
         probes = [group.create_task(server.serve()) for server in _probe_servers(settings, health)]
-        work = group.create_task(_work(service, settings, health, schema, db_ref, stop))
+        work = group.create_task(_work(service, settings, health, schema, context_ref, stop))
         await work
         for task in probes:
             task.cancel()
 
 
 async def _work(  # noqa: PLR0917 - private, called once; each is one thing
-    service: Service[C], settings: C, health: Health, schema: list[str], db_ref: list[Database], stop: asyncio.Event
+    service: Service[C],
+    settings: C,
+    health: Health,
+    schema: list[str],
+    context_ref: list[Context[C]],
+    stop: asyncio.Event,
 ) -> None:
     if not await _schema_is_there(service.name, settings, schema, stop):
         return
     context = await _context(service, settings)
-    db_ref.append(context.db)
+    context_ref.append(context)
     schema[0] = ""
     if service.start is not None:
         await service.start(context)
     running = [asyncio.create_task(context.bus.run(), name="bus")]
     server = None
     if service.app is not None:
-        server = _server(service.app(context), settings.http_host, settings.http_port)
+        own = _certificate("CHANCELA_HTTP", settings.http_cert_file, settings.http_key_file)
+        server = _server(service.app(context), settings.http_host, settings.http_port, own)
         running.append(asyncio.create_task(server.serve(), name="http"))
     health.is_started = True
     _log.info("started", http_port=settings.http_port if server else None, health_port=settings.health_port)
@@ -153,6 +169,8 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
     finally:
         health.is_stopping = True
         if server is not None:
+            if stop.is_set():
+                await asyncio.sleep(settings.http_leave_seconds)
             server.should_exit = True
             await asyncio.wait([running[-1]], timeout=5)
         await context.bus.stop()
@@ -167,10 +185,14 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
 
 async def _schema_is_there(name: str, settings: BusConfig, schema: list[str], stop: asyncio.Event) -> bool:
     """Wait for this release's schema; a migration job may still be running."""
+    check_dsn("CHANCELA_DATABASE_URL", settings.database_url)
+    check_dsn("CHANCELA_DATABASE_WEB_URL", settings.database_web_url)
     while not stop.is_set():
         try:
             why_not = await why_not_current(settings.database_url, name)
         except TRANSIENT as error:
+            if why := why_refused(error, Names.in_dsn("CHANCELA_DATABASE_URL")):
+                raise ConfigError(why) from error
             why_not = f"the database does not answer: {error!r}"
         if not why_not:
             return True
@@ -219,14 +241,20 @@ class _Server(uvicorn.Server):
             raise ConfigError(f"cannot listen on {where}; see CHANCELA_{{HEALTH,METRICS,HTTP}}_PORT") from error
 
 
-def _server(app: Any, host: str, port: int) -> uvicorn.Server:
+def _server(app: Any, host: str, port: int, certificate: tuple[str, str] | None) -> uvicorn.Server:
+    cert_file, key_file = certificate or (None, None)
     options = uvicorn.Config(
         app, host=host, port=port, log_config=None, access_log=False, lifespan="off", server_header=False,
-        date_header=False, timeout_graceful_shutdown=5,
+        date_header=False, timeout_graceful_shutdown=5, ssl_certfile=cert_file, ssl_keyfile=key_file,
     )  # fmt: skip
     return _Server(options)
 
 
 def _probe_servers(settings: BusConfig, health: Health) -> list[uvicorn.Server]:
     ports = dict.fromkeys((settings.health_port, settings.metrics_port))
-    return [_server(health, settings.health_host, port) for port in ports]
+    own = _certificate("CHANCELA_HEALTH", settings.health_cert_file, settings.health_key_file)
+    return [_server(health, settings.health_host, port, own) for port in ports]
+
+
+def _certificate(prefix: str, cert_file: str, key_file: str) -> tuple[str, str] | None:
+    return (cert_file, key_file) if speaks_tls(Names.of(prefix), cert_file, key_file) else None

@@ -14,7 +14,7 @@ from shared.bus import Effects, Handlers, Unit
 from shared.bus.handling import Handling
 from shared.bus.inbox import Delivered, Inbox
 from shared.bus.jobs import Jobs
-from shared.bus.outbox import Publisher, Row
+from shared.bus.outbox import Outbox, subject_of
 from shared.db import Database
 from shared.migrate import migrate
 from tests.servers import PostgresServer
@@ -73,27 +73,19 @@ async def drop_database(server: PostgresServer, name: str) -> None:
         await admin.execute(f"drop database {name} with (force)")
 
 
-class _Nowhere:
-    """A transport for benches: nothing leaves the outbox."""
-
-    async def publish(self, rows: Sequence[Row]) -> Sequence[int]:
-        del rows
-        return []
-
-
 class Bench:
-    """One service's handlers over its own schema."""
+    """One service's handlers over its own schema; nothing leaves the outbox."""
 
     def __init__(self, service: str, handlers: Handlers, db: Database, web_db: Database) -> None:
         self.service = service
         self.db = db
         self.web_db = web_db
         self._handling = Handling(service, handlers)
-        self._inbox = Inbox(db, self._handling, b"digest-key-of-tests", 8)
-        self._publisher = Publisher(db, _Nowhere())
-        self._jobs = Jobs(db, self._handling, self._publisher, lease_seconds=30, concurrency=8, parked_after=8)
+        self._outbox = Outbox(db)
+        self._inbox = Inbox(db, self._handling, self._outbox, b"digest-key-of-tests", 8)
+        self._jobs = Jobs(db, self._handling, self._outbox, lease_seconds=30, concurrency=8, parked_after=8)
         self._positions: dict[str, int] = defaultdict(int)
-        self._last_said = 0
+        self._last_said = (0, 0, -1)
 
     @classmethod
     async def open(cls, server: PostgresServer, service: str, handlers: Handlers) -> tuple["Bench", str]:
@@ -118,19 +110,23 @@ class Bench:
         return Delivered(topology.subject(topic, key), headers, topology.encode(message), 0, False)
 
     async def take(self, batch: Sequence[Delivered]) -> None:
-        _, lanes = await self._inbox.take(batch)
+        lanes = await self._inbox.take(batch)
         for lane in lanes:
             await self._inbox.drain(lane)
-            error = await self.value("select last_error from inbox where lane = $1 and state = 'ready'", lane)
+            error = await self.value("select last_error from inbox where lane = $1", lane)
             if error:
                 raise AssertionError(f"a handler of {self.service} failed: {error}")
 
     async def said(self) -> list[Message]:
         """What was said since the last call, decoded, in order."""
-        rows = await self.rows("select id, subject, payload from outbox where id > $1 order by id", self._last_said)
+        rows = await self.rows(
+            """select writer, batch, item, lane, payload from outbox where (writer, batch, item) > ($1, $2, $3)
+               order by writer, batch, item""",
+            *self._last_said,
+        )
         if rows:
-            self._last_said = rows[-1]["id"]
-        return [_decoded(row["subject"], row["payload"]) for row in rows]
+            self._last_said = rows[-1]["writer"], rows[-1]["batch"], rows[-1]["item"]
+        return [_decoded(row["lane"], row["payload"]) for row in rows]
 
     async def perform(self, effects: Effects, *, tenant: UUID) -> None:
         """As an HTTP edge would."""
@@ -139,7 +135,7 @@ class Bench:
 
     def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> Any:
         """Like `Bus.unit`."""
-        return _unit(db or self.db, tenant, cause)
+        return _unit(db or self.db, self._outbox, tenant, cause)
 
     async def run_jobs(self, *, all: bool = False, rounds: int = 50) -> int:
         """Run what is due now, again until nothing is; with `all`, what waits for later is made due first."""
@@ -171,15 +167,16 @@ class Bench:
         await self.web_db.close()
 
 
-def _decoded(subject: str, payload: bytes) -> Message:
-    topic = topology.topic_of_subject(subject)
+def _decoded(lane: str, payload: bytes) -> Message:
+    topic = topology.topic_of_subject(subject_of(lane))
     assert topic is not None
     return topology.decode(topic, payload)
 
 
 @asynccontextmanager
-async def _unit(db: Database, tenant: UUID, cause: UUID) -> AsyncGenerator[Unit]:
+async def _unit(db: Database, outbox: Outbox, tenant: UUID, cause: UUID) -> AsyncGenerator[Unit]:
+    await outbox.ready()
     async with db.transaction(tenant) as tx:
         unit = Unit(tx, tenant, cause, await tx.now())
         yield unit
-        await unit.said()
+        await outbox.append(tx, unit.said)

@@ -31,7 +31,7 @@ class Observer:
         """The conversation that a chat's messages belong to."""
         return await self._connection.fetchval(
             """select convert_from(payload, 'UTF8')::jsonb ->> 'conversation_id' from ingest.outbox
-               where headers ->> 'Schema' = 'MessageReceived'
+               where convert_from(payload, 'UTF8')::jsonb ->> 'type' = 'MessageReceived'
                  and convert_from(payload, 'UTF8')::jsonb -> 'destination' ->> 'chat' = $1 limit 1""",
             chat,
         )
@@ -72,7 +72,7 @@ class Observer:
         """Chat and text of every approval that was ever given."""
         rows = await self._connection.fetch(
             """select convert_from(payload, 'UTF8') as body from approval.outbox
-               where headers ->> 'Schema' = 'DraftApproved'"""
+               where convert_from(payload, 'UTF8')::jsonb ->> 'type' = 'DraftApproved'"""
         )
         snapshots = [msgspec.json.decode(row["body"])["snapshot"] for row in rows]
         return [(one["destination"]["chat"], one["body"]) for one in snapshots]
@@ -105,11 +105,13 @@ class Observer:
         """All messages about a conversation, oldest first; each with `at` and `by`."""
         parts = [
             # service names are ours, from the map
-            f"""select created_at, id, '{service}' as by, convert_from(payload, 'UTF8') as body
+            f"""select created_at, writer, batch, item, '{service}' as by, convert_from(payload, 'UTF8') as body
                 from {service}.outbox where strpos(convert_from(payload, 'UTF8'), $1) > 0"""  # noqa: S608 - as said above
             for service in SERVICES
         ]
-        rows = await self._connection.fetch(" union all ".join(parts) + " order by created_at, id", conversation_id)
+        rows = await self._connection.fetch(
+            " union all ".join(parts) + " order by created_at, writer, batch, item", conversation_id
+        )
         return [{**msgspec.json.decode(row["body"]), "by": row["by"], "at_row": row["created_at"]} for row in rows]
 
 

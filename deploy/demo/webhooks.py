@@ -28,7 +28,7 @@ from deploy.demo.fresh import fresh_stack
 from deploy.local.layout import SESSION, TENANT
 from deploy.local.stack import Stack
 from shared import seal
-from shared.bus import outbox
+from shared.bus.outbox import Outbox, Said
 from shared.clock import utc_now
 from shared.db import Database
 
@@ -154,8 +154,11 @@ class OurSends:
     async def send(self, needed: Sequence[tuple[Post, Mapping[str, Any], str]]) -> None:
         """Make these message ids known as ours: the chat's customer wrote once, and we answered with it."""
         said = [await self._answer(post, UUID(channel["channel_id"]), own) for post, channel, own in needed]
+        outbox = Outbox(self.delivery)
+        await outbox.ready()
         async with self.delivery.transaction() as tx:
-            await outbox.append(tx, [outbox.Said(one, uuid4(), "demo", "") for one in said])
+            await outbox.append(tx, [Said(one, uuid4(), "demo", "") for one in said])
+        await outbox.close()
         for one in said:
             await until(
                 lambda one=one: self.observer.is_own_message(one.channel_id, one.provider_id), OWN_MESSAGE_SECONDS

@@ -7,10 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 import nats.errors
+from nats.aio.msg import Msg
 
 from contracts import topology
 from shared import crash, log, metrics, trace
-from shared.bus import outbox
+from shared.bus.breaker import Breaker
 from shared.bus.connection import Connection
 from shared.bus.effects import (
     NOTHING,
@@ -31,9 +32,13 @@ from shared.bus.effects import (
 from shared.bus.handling import Handling, perform
 from shared.bus.inbox import Delivered, Inbox
 from shared.bus.jobs import Jobs
+from shared.bus.outbox import Outbox, Said
+from shared.bus.publisher import Publisher
 from shared.bus.pull import Pull, delivered
+from shared.bus.watch import Watch
 from shared.config import BusConfig
 from shared.db import TRANSIENT, Database, Tx
+from shared.tls import NATS, client_context
 
 __all__ = [
     "NOTHING",
@@ -69,15 +74,12 @@ class Unit:
         self.now = now
         self._tenant = tenant
         self._cause = cause
-        self._said: list[outbox.Said] = []
+        self.said: list[Said] = []
 
     async def perform(self, effects: Effects) -> None:
-        offset = len(self._said)
+        offset = len(self.said)
         said = await perform(self.tx, effects, tenant=self._tenant, cause=self._cause, traceparent=trace.current())
-        self._said += [one._replace(step=str(offset + index)) for index, one in enumerate(said)]
-
-    async def said(self) -> list[outbox.Row]:
-        return await outbox.append(self.tx, self._said)
+        self.said += [one._replace(step=str(offset + index)) for index, one in enumerate(said)]
 
 
 class Bus:
@@ -87,21 +89,47 @@ class Bus:
         self._service = service
         self._db = db
         self._poll_seconds = config.poll_seconds
-        self._connection = Connection(config.nats_url, config.nats_seed, service, config.nats_ca_file)
+        tls = client_context(NATS, config.nats_ca_file, config.nats_cert_file, config.nats_key_file)
+        self._connection = Connection(
+            config.nats_url, config.nats_seed, service, tls, ping_seconds=config.nats_ping_seconds
+        )
         handling = Handling(service, handlers)
-        self._inbox = Inbox(db, handling, config.digest_key.encode(), config.parked_after_attempts)
-        self._publisher = outbox.Publisher(db, self._connection)
+        heard = topology.heard_by(service)
+        self._streams = [s for s, d, _ in topology.consumers() if d == service]
+        metrics.expect(
+            [topic.root for topic in heard],
+            self._streams,
+            [message.__name__ for topic in heard for message in topic.says],
+            handling.job_kinds,
+        )
+        self._watch = Watch(service, db, self._connection)
+        self._outbox = Outbox(db)
+        self._publisher = Publisher(db, self._outbox, self._connection)
+        self._breaker, self._job_breaker = (
+            Breaker(
+                db,
+                limit=config.parking_limit,
+                window_seconds=config.parking_window_seconds,
+                probe_seconds=config.probe_seconds,
+            )
+            for _ in range(2)
+        )
+        self._inbox = Inbox(
+            db, handling, self._outbox, config.digest_key.encode(), config.parked_after_attempts, self._breaker
+        )
         self._jobs = Jobs(
             db,
             handling,
-            self._publisher,
+            self._outbox,
             lease_seconds=config.lease_seconds,
             concurrency=config.slow_concurrency,
+            per_tenant=config.slow_per_tenant,
+            timers=config.timer_concurrency,
+            breaker=self._job_breaker,
             parked_after=config.parked_after_attempts,
             heard_for=self._connection.heard_for,
         )
         self._pulls = [Pull(self._connection, s, d) for s, d, _ in topology.consumers() if d == service]
-        self._streams = [s for s, d, _ in topology.consumers() if d == service]
         self._hearing: set[asyncio.Task[None]] = set()
         self._lanes_wait = asyncio.Event()
 
@@ -109,16 +137,20 @@ class Bus:
     def is_connected(self) -> bool:
         return self._connection.is_connected
 
+    def why_not_ready(self) -> str:
+        """Empty unless too many lanes or jobs were parked in a row."""
+        return self._breaker.why_not_ready() or self._job_breaker.why_not_ready()
+
     @asynccontextmanager
     async def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> AsyncGenerator[Unit]:
         """A transaction whose messages are published when it has committed. `db` defaults to the bus role's."""
+        await self._outbox.ready()
         async with (db or self._db).transaction(tenant) as tx:
             unit = Unit(tx, tenant, cause, await tx.now())
             yield unit
-            rows = await unit.said()
+            await self._outbox.append(tx, unit.said)
             crash.point("unit.before_commit")
         crash.point("unit.after_commit_before_publish")
-        self._publisher.committed(rows)
         self._jobs.wake()
 
     async def run(self) -> None:
@@ -127,17 +159,18 @@ class Bus:
             group.create_task(self._publisher_when_open())
             group.create_task(self._jobs.run(self._poll_seconds))
             group.create_task(self._drain_waiting())
+            group.create_task(self._watch.run())
 
     async def _publisher_when_open(self) -> None:
         await self._connection.open()
         self._connection.on_reconnect = self._reconnected
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publisher.run())
-            group.create_task(self._watch())
+            group.create_task(self._end_when_refused())
             for stream, pull in zip(self._streams, self._pulls, strict=True):
                 self._hearing.add(group.create_task(self._hear(stream, pull)))
 
-    async def _watch(self) -> None:
+    async def _end_when_refused(self) -> None:
         await self._connection.fatal
 
     async def _reconnected(self) -> None:
@@ -146,18 +179,25 @@ class Bus:
         self._publisher.resend_before(self._connection.lost_at)
 
     async def _hear(self, stream: str, pull: Pull) -> None:
-        while messages := await pull.next_batch():
+        while messages := await self._next_batch(pull):
+            batch = delivered(messages)
+            metrics.BATCH_MESSAGES.labels(stream).observe(len(batch))
+            metrics.REDELIVERED.labels(stream).inc(sum(one.is_redelivered for one in batch))
             with metrics.HANDLING.labels(stream).time():
-                lanes = await self._take(delivered(messages))
+                lanes = await self._take(batch)
+            self._watch.heard(stream, messages)
             crash.point("inbox.after_commit_before_ack")
             try:
-                for message in messages:
-                    await message.ack()
+                await self._connection.acknowledge(messages)
             except nats.errors.Error as error:
                 _log.warning("acknowledging stopped; redeliveries will be swallowed", error=repr(error))
             crash.point("inbox.acked_before_drain")
             if lanes:
                 self._lanes_wait.set()
+
+    async def _next_batch(self, pull: Pull) -> list[Msg]:
+        await self._breaker.gate()
+        return await pull.next_batch()
 
     async def _take(self, batch: Sequence[Delivered]) -> list[str]:
         """Keep the batch until Postgres takes it: it is in memory and nobody else's.
@@ -167,24 +207,14 @@ class Bus:
         take = self._inbox.take
         while True:
             try:
-                rows, lanes = await take(batch)
+                lanes = await take(batch)
             except TRANSIENT as error:
                 _log.warning("the inbox is waiting for Postgres", error=repr(error))
                 take = self._inbox.store
                 await asyncio.sleep(0.5)
                 continue
-            self._publisher.committed(rows)
             self._jobs.wake()
             return lanes
-
-    async def _drain(self, lane: str) -> list[outbox.Row]:
-        try:
-            rows = await self._inbox.drain(lane)
-        except TRANSIENT as error:
-            _log.warning("a lane is left to the next round", lane=lane, error=repr(error))
-            return []
-        self._jobs.wake()
-        return rows
 
     async def _drain_waiting(self) -> None:
         while True:
@@ -192,7 +222,7 @@ class Bus:
                 await asyncio.wait_for(self._lanes_wait.wait(), self._poll_seconds)
             self._lanes_wait.clear()
             try:
-                lanes = await self._inbox.waiting()
+                lanes, suspects = await self._inbox.waiting()
             except TRANSIENT as error:
                 _log.warning("waiting lanes cannot be read", error=repr(error))
                 continue
@@ -200,19 +230,26 @@ class Bus:
             async with asyncio.TaskGroup() as group:
                 for lane in lanes:
                     group.create_task(self._drain_in_turn(lane, slots))
-            if lanes:
+            for lane in suspects:
+                await self._drain_in_turn(lane, slots)
+            if lanes or suspects:
                 self._lanes_wait.set()
 
     async def _drain_in_turn(self, lane: str, slots: asyncio.Semaphore) -> None:
         async with slots:
-            self._publisher.committed(await self._drain(lane))
+            await self._breaker.gate()
+            try:
+                await self._inbox.drain(lane)
+            except TRANSIENT as error:
+                _log.warning("a lane is left to the next round", lane=lane, error=repr(error))
+        self._jobs.wake()
 
     async def stop(self) -> None:
         """Graceful: stop pulling, let work end, publish what is committed, close. Bounded, whoever is away."""
         await asyncio.gather(*(pull.end() for pull in self._pulls))
         await asyncio.gather(self._jobs.drain(WORK_DRAIN_SECONDS), self._let_hearing_end())
         try:
-            await asyncio.wait_for(self._publisher.flush(), FLUSH_SECONDS)
+            await asyncio.wait_for(self._publisher.leave(), FLUSH_SECONDS)
         except TRANSIENT as error:
             _log.warning("left to the sweeper of the next start", error=repr(error))
         await self._connection.close()

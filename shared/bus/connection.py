@@ -1,7 +1,8 @@
-"""One connection to NATS, on nats-py's public API. With `pull.py` the only importer of nats.
+"""The connection to NATS as a process keeps it: one `Link` after the other, publishing, and inboxes of our own.
 
 Laws
-- Nothing is buffered while disconnected (`pending_size=0`): a publish that its caller saw fail is never sent later.
+- Nothing is buffered while disconnected, and what a lost link had not sent goes with it: a publish that its caller saw
+  fail is never sent later by us.
 - Losing the connection is survived for ever; losing the right to be here (a bad key, a denied subject) ends the
   process.
 """
@@ -13,23 +14,33 @@ from typing import Any
 
 import msgspec
 import nats.errors
+import nkeys
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 
 from shared import log, metrics
+from shared.bus import lean
+from shared.bus.lean import LeanClient
+from shared.bus.link import Link, Refused, Terms, Untrusted
 from shared.bus.outbox import Row
+from shared.bus.publisher import Answers
 from shared.clock import monotonic
+from shared.config import ConfigError
+
+__all__ = ["Connection", "PubAck", "Refused"]
 
 _log = log.get(__name__)
 
 ACK_SECONDS = 5.0
-CLOSE_SECONDS = 3.0
-RECONNECT_SECONDS = 0.25
-REFUSALS = ("permissions violation", "authorization violation", "authentication")
-
-
-class Refused(Exception):  # noqa: N818 - names what the server did
-    """The server does not let this identity do what it tried. Retrying cannot help; the process must end and alert."""
+FLUSH_SECONDS = 2.0
+PING_SECONDS = 10.0
+PAUSES = (0.25, 0.25, 0.5, 1.0, 2.0)
+"""Between attempts; the last one again and again."""
+ROOM_SECONDS = 0.005
+WRITTEN_AT_ONCE = 64
+UNSENT_BYTES = 4 * 1024 * 1024
+"""A server that takes nothing more must not fill our memory: publishing goes on when it has taken some."""
 
 
 class PubAck(msgspec.Struct):
@@ -44,16 +55,56 @@ class PubAck(msgspec.Struct):
 _ack = msgspec.json.Decoder(PubAck)
 
 
+class _Flight:
+    """Publishes whose answers are awaited together."""
+
+    def __init__(self, size: int) -> None:
+        self.acks: list[PubAck | None] = [None] * size
+        self.answered = 0
+        self.awaited = size
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def land(self, index: int, ack: PubAck) -> None:
+        if self.acks[index] is None:
+            self.acks[index] = ack
+            self.answered += 1
+            if self.answered >= self.awaited:
+                self.end()
+
+    def stopped_at(self, sent: int) -> None:
+        """No more was published than these."""
+        self.awaited = sent
+        if self.answered >= sent:
+            self.end()
+
+    def end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
 class Connection:
     """Publishing with awaited stream acknowledgements, and subscriptions to inboxes of our own."""
 
-    def __init__(self, url: str, seed: str, service: str, ca_file: str = "") -> None:
-        self._url = url
-        self._seed = seed
-        self._service = service
-        self._tls = ssl.create_default_context(cafile=ca_file) if ca_file else None
-        self._client = Client()
-        self._waiting: dict[str, asyncio.Future[PubAck]] = {}
+    def __init__(
+        self,
+        url: str,
+        seed: str,
+        service: str,
+        tls: ssl.SSLContext | None = None,
+        *,
+        ping_seconds: float = PING_SECONDS,
+    ) -> None:
+        """Args: url: one address or several, separated by commas; ping_seconds: see `Terms`.
+
+        Raises:
+            ConfigError: the seed is none.
+        """
+        servers = tuple(one.strip() for one in url.split(",") if one.strip())
+        self._terms = Terms(servers, _checked(seed), service, tls, ping_seconds)
+        self._link = Link(self._terms, self._end)
+        self._is_lean = False
+        self._keeping: asyncio.Task[None] | None = None
+        self._waiting: dict[str, tuple[_Flight, int]] = {}
         self._reply_prefix = ""
         self._stands_since = monotonic()
         self._counter = 0
@@ -64,6 +115,10 @@ class Connection:
         """When the connection was last lost, on this machine's monotonic clock; at first, when it was made."""
 
     @property
+    def _client(self) -> LeanClient:
+        return self._link.client
+
+    @property
     def is_connected(self) -> bool:
         return self._client.is_connected
 
@@ -72,158 +127,183 @@ class Connection:
         return monotonic() - self._stands_since if self.is_connected else 0.0
 
     async def open(self) -> None:
-        """Connect, trying for ever while the server is away.
+        """Connect, trying for ever while the server is away; from then on a lost link is replaced, until `close`.
 
         Raises:
             Refused: the server does not know this key.
+            ConfigError: TLS with this server does not come about; the message names the setting.
         """
-        while True:
-            try:
-                await self._connect()
-            except (OSError, nats.errors.Error, TimeoutError) as error:
-                _log.warning("NATS is away", url=self._url, error=repr(error))
-                await asyncio.sleep(1)
-            else:
-                break
-        self._reply_prefix = self._client.new_inbox()
-        await self._client.subscribe(  # pyright: ignore[reportUnknownMemberType] - a parameter of it is an untyped Future
-            f"{self._reply_prefix}.*", cb=self._acknowledged
-        )
+        self._is_lean = await lean.is_possible()
+        await self._connect()
+        self._keeping = asyncio.create_task(self._keep(), name="NATS")
+
+    async def _connect(self) -> None:
+        attempt = 0
+        while not await self._connects():
+            await asyncio.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
+            attempt += 1
         metrics.CONNECTED.set(1)
         self._stands_since = monotonic()
 
-    async def _connect(self) -> None:
-        """Connect once. nats-py tries for ever inside its `connect`; a refusal heard meanwhile ends that."""
-        self._client = Client()
-        connecting = asyncio.create_task(self._open_client())
-        await asyncio.wait({connecting, self.fatal}, return_when=asyncio.FIRST_COMPLETED)
-        if self.fatal.done():
-            connecting.cancel()
-            await asyncio.gather(connecting, return_exceptions=True)
-            self.fatal.result()
-        await connecting
-
-    async def _open_client(self) -> None:
-        await self._client.connect(
-            self._url,
-            name=f"chancela-{self._service}",
-            nkeys_seed_str=self._seed,
-            inbox_prefix=f"_INBOX_{self._service}",
-            error_cb=self._on_error,
-            disconnected_cb=self._on_disconnect,
-            reconnected_cb=self._on_reconnect,
-            closed_cb=self._on_closed,
-            allow_reconnect=True,
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=RECONNECT_SECONDS,  # pyright: ignore[reportArgumentType] - seconds; only slept
-            connect_timeout=3,
-            ping_interval=20,
-            max_outstanding_pings=2,
-            pending_size=0,
-            tls=self._tls,
-        )
-
-    async def publish(self, rows: Sequence[Row]) -> Sequence[int]:
-        """Publish rows in order and await the stream's answers together; returns the ids that were acknowledged."""
-        futures: list[tuple[int, str, asyncio.Future[PubAck]]] = []
-        for row in rows:
-            token, future = self._expect()
-            try:
-                await self._client.publish(
-                    row.subject, row.payload, reply=f"{self._reply_prefix}.{token}", headers=dict(row.headers)
-                )
-            except nats.errors.Error as error:
-                del self._waiting[token]
-                _log.warning("publishing stopped", error=repr(error), published=len(futures), of=len(rows))
-                break
-            futures.append((row.id, token, future))
-        if futures:
-            await asyncio.wait([future for _, _, future in futures], timeout=ACK_SECONDS)
-        return [number for number, token, future in futures if self._settled(token, future)]
-
-    def _expect(self) -> tuple[str, asyncio.Future[PubAck]]:
-        self._counter += 1
-        token = str(self._counter)
-        future: asyncio.Future[PubAck] = asyncio.get_running_loop().create_future()
-        self._waiting[token] = future
-        return token, future
-
-    def _settled(self, token: str, future: asyncio.Future[PubAck]) -> bool:
-        self._waiting.pop(token, None)
-        if future.cancel() or future.cancelled():
+    async def _connects(self) -> bool:
+        link = Link(self._terms, self._end)
+        try:
+            await link.open()
+            self._reply_prefix = link.client.new_inbox()
+            await self._listen(link.client, f"{self._reply_prefix}.*", self._acknowledged)
+        except Untrusted as error:
+            await link.release()
+            if self._keeping is None:
+                raise ConfigError(str(error)) from error  # at the start; later the bus may be away, the rest goes on
+            _log.error("NATS is there, but TLS does not come about", error=str(error))
             return False
-        ack = future.result()
-        if ack.error:
-            _log.error("a stream refused a message", error=ack.error)
-        return ack.error is None
+        except (ConnectionError, nats.errors.Error) as error:
+            _log.warning("NATS is away", servers=self._terms.servers, error=str(error))
+            await link.release()
+            return False
+        self._link = link
+        return True
 
-    async def _acknowledged(self, message: Msg) -> None:
-        future = self._waiting.get(message.subject.rsplit(".", 1)[-1])
-        if future is None or future.done():
+    async def _keep(self) -> None:
+        """Replace each link that is lost. What cannot be mended by a new one ends the process."""
+        try:
+            while True:
+                why = await self._link.lost()
+                self._count_loss()
+                _log.warning("the connection to NATS is lost", why=why)
+                await self._link.release()
+                if monotonic() - self._stands_since < PAUSES[-1]:
+                    await asyncio.sleep(PAUSES[-1])  # a server that lets us in and throws us out
+                await self._connect()
+                metrics.RECONNECTS.inc()
+                _log.info("NATS is back")
+                if self.on_reconnect is not None:
+                    await self.on_reconnect()
+        except Exception as error:  # noqa: BLE001 - whatever it is: without a keeper the process would be deaf
+            self._count_loss()
+            self._end(error)
+
+    def _count_loss(self) -> None:
+        metrics.CONNECTED.set(0)
+        self.lost_at = monotonic()
+        for flight, _ in list(self._waiting.values()):
+            flight.end()  # its answers went with the connection
+
+    async def publish(self, rows: Sequence[Row]) -> Answers:
+        """Publish rows in order and await the streams' answers together."""
+        flight, sent = _Flight(len(rows)), 0
+        tokens = [str(self._counter + 1 + index) for index in range(len(rows))]
+        self._counter += len(rows)
+        self._waiting.update((token, (flight, index)) for index, token in enumerate(tokens))
+        try:
+            for at in range(0, len(rows), WRITTEN_AT_ONCE):
+                page = list(zip(rows, tokens, strict=True))[at : at + WRITTEN_AT_ONCE]
+                await self._write([(row, f"{self._reply_prefix}.{token}") for row, token in page])
+                sent += len(page)
+        except nats.errors.Error as error:
+            _log.warning("publishing stopped", error=repr(error), published=sent, of=len(rows))
+        try:
+            flight.stopped_at(sent)
+            await asyncio.wait_for(flight.over, ACK_SECONDS)
+        except TimeoutError:
+            _log.warning("not every message was answered in time", answered=flight.answered, of=sent)
+        finally:
+            for token in tokens:
+                self._waiting.pop(token, None)
+        taken = [row for row, ack in zip(rows, flight.acks, strict=True) if ack is not None and ack.error is None]
+        refused = [row for row, ack in zip(rows, flight.acks, strict=True) if ack is not None and ack.error is not None]
+        if refused:
+            error = next(ack.error for ack in flight.acks if ack is not None and ack.error is not None)
+            _log.error("a stream refused messages", refused=len(refused), of=len(rows), error=error)
+        return Answers(taken, refused)
+
+    async def _write(self, rows: Sequence[tuple[Row, str]]) -> None:
+        client = self._client
+        if client.pending_data_size > UNSENT_BYTES:
+            await _has_room(client)
+        if self._is_lean:
+            await lean.write(client, [lean.publish_frame(row, reply) for row, reply in rows])
             return
-        if not message.data:  # 503: nobody listens, the stream does not exist
-            future.set_result(PubAck(error={"description": "no stream answers this subject"}))
+        for row, reply in rows:
+            await client.publish(row.subject, row.payload, reply=reply, headers=dict(row.headers))
+
+    def _acknowledged(self, message: Msg) -> None:
+        waiting = self._waiting.get(message.subject.rsplit(".", 1)[-1])
+        if waiting is None:
             return
-        future.set_result(_ack.decode(message.data))
+        flight, index = waiting
+        if message.data:
+            flight.land(index, _ack.decode(message.data))
+        else:  # 503: nobody listens, the stream does not exist
+            flight.land(index, PubAck(error={"description": "no stream answers this subject"}))
 
     async def subscribe(self, queue: asyncio.Queue[Msg]) -> tuple[str, Any]:
         """A fresh inbox whose messages go to `queue`; returns its subject and the subscription."""
         inbox = self._client.new_inbox()
+        return inbox, await self._listen(self._client, inbox, queue.put_nowait)
 
-        async def put(message: Msg) -> None:
-            queue.put_nowait(message)
+    async def _listen(self, client: LeanClient, subject: str, take: lean.Take) -> Subscription:
+        async def taken(message: Msg) -> None:
+            take(message)
 
-        subscription = await self._client.subscribe(  # pyright: ignore[reportUnknownMemberType] - as in open
-            inbox, cb=put, pending_msgs_limit=-1, pending_bytes_limit=-1
+        subscription = await client.subscribe(  # pyright: ignore[reportUnknownMemberType] - a parameter of it is an untyped Future
+            subject, cb=taken, pending_msgs_limit=-1, pending_bytes_limit=-1
         )
-        return inbox, subscription
+        if self._is_lean:
+            lean.go_direct(client, subscription, take)
+        return subscription
 
     async def request(self, subject: str, payload: bytes, reply: str) -> None:
         """Publish a request whose answers go to `reply`."""
         await self._client.publish(subject, payload, reply=reply)
 
+    async def acknowledge(self, messages: Sequence[Msg]) -> None:
+        """Tell the streams that these are handled; by the link of now, whichever brought them."""
+        client = self._client
+        if self._is_lean:
+            await lean.write(client, [lean.ack_frame(message.reply) for message in messages])
+            return
+        for message in messages:
+            await client.publish(message.reply)
+
     async def close(self) -> None:
-        """Flush and close, bounded."""
-        try:
-            if self._client.is_connected:
-                await asyncio.wait_for(self._client.flush(), 2)
-        except (nats.errors.Error, TimeoutError) as error:
-            _log.warning("closing without a flush", error=repr(error))
+        """Flush and close, bounded, whoever is away or silent."""
+        if self._keeping is not None:
+            self._keeping.cancel()
         if not self.fatal.done():
             self.fatal.cancel()
         try:
-            await asyncio.wait_for(self._client.close(), CLOSE_SECONDS)
-        except TimeoutError:
-            _log.warning("NATS does not let go of the connection")
-
-    async def _on_error(self, error: Exception) -> None:
-        if _is_refusal(error):
-            hint = "check CHANCELA_NATS_SEED and that the accounts file holds its public key"
-            self._end(Refused(f"NATS at {self._url} refuses the identity of {self._service}: {error}; {hint}"))
-        elif not isinstance(error, (nats.errors.UnexpectedEOF, ConnectionError, OSError)):
-            _log.warning("NATS error", error=repr(error))
-
-    async def _on_disconnect(self) -> None:
-        metrics.CONNECTED.set(0)
-        self.lost_at = monotonic()
-        for future in self._waiting.values():
-            future.cancel()  # its answer went with the connection
-
-    async def _on_reconnect(self) -> None:
-        metrics.CONNECTED.set(1)
-        self._stands_since = monotonic()
-        _log.info("NATS is back")
-        if self.on_reconnect is not None:
-            await self.on_reconnect()
-
-    async def _on_closed(self) -> None:
-        if self._client.last_error is not None:
-            self._end(Refused(f"the connection to NATS was closed for good: {self._client.last_error}"))
+            if self._client.is_connected:
+                await asyncio.wait_for(self._client.flush(), FLUSH_SECONDS)
+        except (nats.errors.Error, TimeoutError) as error:
+            _log.warning("closing without a flush", error=repr(error))
+        finally:
+            await self._link.release()
+            self._count_loss()
 
     def _end(self, why: Exception) -> None:
         if not self.fatal.done():
             self.fatal.set_exception(why)
 
 
-def _is_refusal(error: Exception) -> bool:
-    return any(mark in str(error).lower() for mark in REFUSALS) or isinstance(error, nats.errors.AuthorizationError)
+async def _has_room(client: Client) -> None:
+    """Wait until the link has taken some of what is unsent.
+
+    Raises:
+        nats.errors.Error: it has not, or it is lost.
+    """
+    deadline = monotonic() + ACK_SECONDS
+    while client.pending_data_size > UNSENT_BYTES // 2:
+        if not client.is_connected:
+            raise nats.errors.ConnectionClosedError
+        if monotonic() > deadline:
+            raise nats.errors.TimeoutError
+        await asyncio.sleep(ROOM_SECONDS)
+
+
+def _checked(seed: str) -> str:
+    try:
+        nkeys.from_seed(bytearray(seed.strip().encode())).wipe()  # pyright: ignore[reportUnknownMemberType] - untyped
+    except nkeys.NkeysError as error:
+        raise ConfigError("CHANCELA_NATS_SEED is no NKEY seed (`SU…`, as `chancela keys` makes them)") from error
+    return seed

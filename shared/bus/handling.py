@@ -1,12 +1,14 @@
 """From messages and jobs to effects, and from effects to rows, inside a transaction that the caller opened."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from contracts import topology
 from contracts.messages import Message
+from shared import metrics
 from shared.bus.effects import CancelJobs, Effects, Handlers, Heard, Quick, Slow, StartJob, Timer
 from shared.bus.outbox import Said
 from shared.db import Tx, Write
@@ -18,7 +20,7 @@ insert into job (id, kind, key, is_ordered, tenant, cause, traceparent, payload,
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, clock_timestamp()) + make_interval(secs => $10))
 on conflict (id) do update set kind = excluded.kind, key = excluded.key, payload = excluded.payload,
   due_at = excluded.due_at, cause = excluded.cause, traceparent = excluded.traceparent,
-  attempts = 0, lease_token = null, leased_until = null, parked_at = null, last_error = null
+  attempts = 0, lost = 0, lease_token = null, leased_until = null, parked_at = null, last_error = null
 """
 
 
@@ -65,8 +67,12 @@ class Handling:
             by_type[type(one.message)].append(one)
         said: list[Said] = []
         for kind, group in by_type.items():
-            for one, effects in zip(group, await self._effects(tx, kind, group), strict=True):
-                said += await perform(tx, effects, tenant=one.tenant, cause=one.id, traceparent=one.traceparent)
+            with metrics.HANDLER.labels(kind.__name__).time():
+                effects = await self._effects(tx, kind, group)
+                caused = [
+                    Caused(what, one.tenant, one.id, one.traceparent) for one, what in zip(group, effects, strict=True)
+                ]
+                said += await perform_all(tx, caused)
         return said
 
     async def _effects(self, tx: Tx, kind: type[Message], group: Sequence[Heard[Any]]) -> Sequence[Effects]:
@@ -90,12 +96,49 @@ def _as_job(one: Heard[Message]) -> StartJob:
     )
 
 
+class Caused(NamedTuple):
+    """Effects with what they came from."""
+
+    effects: Effects
+    tenant: UUID
+    cause: UUID
+    traceparent: str
+
+
 async def perform(tx: Tx, effects: Effects, *, tenant: UUID, cause: UUID, traceparent: str) -> list[Said]:
     """Write an effect's rows and timers; returns what it says, for the outbox."""
-    await tx.write(effects.writes)
-    await tx.write(Write(_CANCEL, (one.kind, one.key)) for one in _cancels(effects.cancels))
-    await tx.write(Write(_START, _start_args(one, tenant, cause, traceparent)) for one in effects.jobs)
-    return [Said(message, cause, str(step), traceparent) for step, message in enumerate(effects.says)]
+    return await perform_all(tx, [Caused(effects, tenant, cause, traceparent)])
+
+
+async def perform_all(tx: Tx, group: Sequence[Caused]) -> list[Said]:
+    """As `perform`, for effects of different lanes together: equal statements travel as one batch.
+
+    Each one's writes keep their order; between lanes there is none.
+    """
+    await tx.write(_woven([one.effects.writes for one in group]))
+    cancels = [_cancels(one.effects.cancels) for one in group if one.effects.cancels]
+    await tx.write(Write(_CANCEL, (one.kind, one.key)) for some in cancels for one in some)
+    await tx.write(
+        Write(_START, _start_args(job, one.tenant, one.cause, one.traceparent))
+        for one in group
+        for job in one.effects.jobs
+    )
+    return [
+        Said(message, one.cause, str(step), one.traceparent)
+        for one in group
+        for step, message in enumerate(one.effects.says)
+    ]
+
+
+def _woven(lists: Sequence[Sequence[Write]]) -> Iterator[Write]:
+    """The first writes of all, equal statements side by side, then the second ones, …"""
+    for layer in zip_longest(*lists):
+        by_sql: dict[str, list[Write]] = {}
+        for write in layer:
+            if write is not None:
+                by_sql.setdefault(write.sql, []).append(write)
+        for same in by_sql.values():
+            yield from same
 
 
 def _cancels(cancels: Sequence[CancelJobs]) -> Sequence[CancelJobs]:

@@ -4,7 +4,7 @@ Laws
 - The truth is in Postgres: a position moves, effects are written and messages are said in one transaction, then the
   stream is acknowledged. A redelivery finds the position moved and is swallowed.
 - `lane_seq < next_seq` means heard before. The same position with another id or another body is a producer's fault:
-  quarantined and counted, never swallowed, never run.
+  quarantined and counted, never swallowed, never run (`heard.py` remembers what ran).
 - What cannot run at once (a gap before it, something waiting, a redelivery, a batch that failed) is stored with its
   payload and drained one at a time. Attempts are counted before the handler runs, so a handler that kills its process
   is counted too; after enough of them only that lane is parked.
@@ -14,7 +14,9 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -22,9 +24,11 @@ import msgspec
 from contracts import topology
 from contracts.messages import Message, Redacted
 from shared import crash, log, metrics
-from shared.bus import outbox
+from shared.bus import heard
+from shared.bus.breaker import Breaker
 from shared.bus.effects import Heard, Reject, Retry
 from shared.bus.handling import Handling
+from shared.bus.outbox import Outbox, Said
 from shared.db import TRANSIENT, Database, Tx
 
 _log = log.get(__name__)
@@ -32,10 +36,25 @@ _json = msgspec.json.Encoder()
 _headers = msgspec.json.Decoder(dict[str, str])
 
 BACKOFF_SECONDS = (0.2, 1, 5, 15, 60, 120, 300)
-GAP_ALARM_SECONDS = 30
+SUSPECT_ATTEMPTS = 2
 DRAINED_AT_ONCE = 100
 """Of one lane; then the others have their turn."""
 LAST_POSITION = 2**63 - 1
+KNOWN_AT_MOST = 200_000
+"""Lanes that are known to have a row; forgetting costs one statement."""
+
+_LOCK = """
+select lane, next_seq, has_waiting, parked_at, last_entry, clock_timestamp() as now
+from lane_in where lane = any($1) order by lane for update
+"""
+_MOVE = """
+with entry as (insert into heard (entries) select $5::bytea where $5 <> ''::bytea returning id)
+update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
+  waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end,
+  last_entry = case when n.ran then (select id from entry) else l.last_entry end
+from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[]) as n(lane, next_seq, has_waiting, ran)
+where l.lane = n.lane
+"""
 
 
 class Delivered(NamedTuple):
@@ -68,40 +87,51 @@ class Lane:
     next_seq: int
     has_waiting: bool
     is_parked: bool
+    last_entry: int
 
 
 class Inbox:
     """Takes batches of one service, and drains what had to wait."""
 
-    def __init__(self, db: Database, handling: Handling, digest_key: bytes, parked_after: int) -> None:
+    def __init__(  # noqa: PLR0917 - each is one thing
+        self,
+        db: Database,
+        handling: Handling,
+        outbox: Outbox,
+        digest_key: bytes,
+        parked_after: int,
+        breaker: Breaker | None = None,
+    ) -> None:
         self._db = db
         self._handling = handling
-        self._digest_key = digest_key
+        self._outbox = outbox
+        self._digest_key = digest_key[:64]
         self._parked_after = parked_after
+        self._breaker = breaker or Breaker(db)
+        self._known: set[str] = set()
 
-    async def take(self, batch: Sequence[Delivered]) -> tuple[list[outbox.Row], list[str]]:
-        """Make a batch true. Returns the committed outbox rows and the lanes that now wait.
+    async def take(self, batch: Sequence[Delivered]) -> list[str]:
+        """Make a batch true. Returns the lanes that now wait.
 
         Raises:
             TRANSIENT errors: nothing was committed; the caller keeps the batch and tries again.
         """
         return await self._accept(batch, may_run=True)
 
-    async def store(self, batch: Sequence[Delivered]) -> tuple[list[outbox.Row], list[str]]:
+    async def store(self, batch: Sequence[Delivered]) -> list[str]:
         """As `take`, but nothing runs yet: everything waits to be drained."""
         return await self._accept(batch, may_run=False)
 
-    async def _accept(self, batch: Sequence[Delivered], *, may_run: bool) -> tuple[list[outbox.Row], list[str]]:
+    async def _accept(self, batch: Sequence[Delivered], *, may_run: bool) -> list[str]:
         arrived = [self._arrive(one) for one in batch]
         bad = [one for one in arrived if isinstance(one, tuple)]
         good = [one for one in arrived if isinstance(one, Arrived)]
         if bad:
             await self._quarantine(bad)
         if not good:
-            return [], []
+            return []
         lanes = sorted({one.lane for one in good})
-        async with self._db.autocommit() as tx:
-            await tx.execute("insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing", lanes)
+        await self._make(lanes)
         try:
             return await self._take(good, lanes, may_run=may_run)
         except TRANSIENT:
@@ -110,62 +140,77 @@ class Inbox:
             _log.warning("a batch failed; its messages are stored and run one by one", error=repr(error))
             return await self._take(good, lanes, may_run=False)
 
-    async def _take(
-        self, good: Sequence[Arrived], lanes: list[str], *, may_run: bool
-    ) -> tuple[list[outbox.Row], list[str]]:
+    async def _make(self, lanes: Sequence[str]) -> None:
+        """Rows of new lanes, in a transaction of their own: made after locking others they would break the order."""
+        new = [lane for lane in lanes if lane not in self._known]
+        if not new:
+            return
+        async with self._db.autocommit() as tx:
+            await tx.execute("insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing", new)
+        if len(self._known) > KNOWN_AT_MOST:
+            self._known.clear()
+        self._known.update(new)
+
+    async def _take(self, good: Sequence[Arrived], lanes: list[str], *, may_run: bool) -> list[str]:
+        await self._outbox.ready()
         async with self._db.transaction() as tx:
-            locked = await _lock(tx, lanes)
+            locked, now = await self._lock(tx, lanes)
             run, wait, old = _sort_out(good, locked, may_run=may_run)
             if wait or old:
-                wait = await self._without_conflicts(tx, run, wait, old)
-            rows = await self._run(tx, run)
-            await _store(tx, run, wait)
-            await _move(tx, locked)
+                wait = await self._without_conflicts(tx, locked, run, wait, old)
+            await self._run(tx, run, now)
+            await _store(tx, wait)
+            await _move(tx, locked, run)
             crash.point("inbox.before_commit")
         _count(run, wait, old)
-        return rows, sorted({one.lane for one in wait})
+        for kind in {_kind(one) for one in run}:
+            self._breaker.ran(kind)
+        return sorted({one.lane for one in wait})
 
-    async def _run(self, tx: Tx, run: Sequence[Arrived]) -> list[outbox.Row]:
-        now = await tx.now()
-        said: list[outbox.Said] = []
+    async def _lock(self, tx: Tx, lanes: list[str]) -> tuple[dict[str, Lane], datetime]:
+        """The lanes' rows, held until the end, and the database's clock."""
+        rows = await tx.rows(_LOCK, lanes)
+        if len(rows) != len(lanes):
+            self._known.difference_update(lanes)
+            raise ConnectionError("a lane was removed as idle while its next message came; tried again")
+        locked = {
+            row["lane"]: Lane(row["next_seq"], row["has_waiting"], row["parked_at"] is not None, row["last_entry"])
+            for row in rows
+        }
+        return locked, rows[-1]["now"]
+
+    async def _run(self, tx: Tx, run: Sequence[Arrived], now: datetime) -> None:
+        said: list[Said] = []
         for one in (one for one in run if one.message is None):
-            await _put_aside(tx, one.delivered, "the body is not a message of this topic")
+            await self._put_aside(tx, one.delivered, "body", "the body is not a message of this topic")
         for group in _rounds(run):
             said += await self._handling.heard(tx, [_heard(one, now) for one in group])
-        return await outbox.append(tx, said)
+        await self._outbox.append(tx, said)
 
     # ------------------------------------------------------------------------------------------------ waiting lanes
 
-    async def waiting(self) -> list[str]:
-        """Lanes whose next message is stored and due; also renews the gauges."""
+    async def waiting(self) -> tuple[list[str], list[str]]:
+        """Lanes whose next message is stored and due; apart from them those whose next was begun twice without an end.
+
+        Such a one may have ended the process, and with it what ran beside it: it runs alone.
+        """
         async with self._db.autocommit() as tx:
             rows = await tx.rows(
-                """select l.lane from lane_in l join inbox i on i.lane = l.lane and i.lane_seq = l.next_seq
-                   where l.has_waiting and l.parked_at is null and i.state = 'ready' and i.not_before <= now()
+                """select l.lane, i.attempts from lane_in l join inbox i on i.lane = l.lane and i.lane_seq = l.next_seq
+                   where l.has_waiting and l.parked_at is null and i.not_before <= now()
                    order by i.received_at limit 200"""
             )
-            gauges = await tx.row(
-                """select count(*) as waiting, count(*) filter (where parked_at is not null) as parked,
-                     count(*) filter (where parked_at is null and waiting_since < now() - make_interval(secs => $1)
-                       and not exists (select 1 from inbox i where i.lane = l.lane and i.lane_seq = l.next_seq)) as gaps
-                   from lane_in l where has_waiting""",
-                GAP_ALARM_SECONDS,
-            )
-        if gauges:
-            metrics.WAITING.set(gauges["waiting"])
-            metrics.PARKED.labels("lane").set(gauges["parked"])
-            metrics.GAPS.set(gauges["gaps"])
-        return [row["lane"] for row in rows]
+        suspects = [row["lane"] for row in rows if row["attempts"] >= SUSPECT_ATTEMPTS]
+        return [row["lane"] for row in rows if row["attempts"] < SUSPECT_ATTEMPTS], suspects
 
-    async def drain(self, lane: str) -> list[outbox.Row]:
-        """Run a lane's stored messages until one has to wait, a hundred at the most; returns the rows to publish."""
-        rows: list[outbox.Row] = []
+    async def drain(self, lane: str) -> None:
+        """Run a lane's stored messages until one has to wait, a hundred at the most."""
         for _ in range(DRAINED_AT_ONCE):
             seq = await self._begin(lane)
             if seq is None:
                 break
             try:
-                rows += await self._run_stored(lane, seq)
+                await self._run_stored(lane, seq)
             except Retry as retry:
                 await self._put_off(lane, seq, retry.after_seconds, str(retry), counts=False)
                 break
@@ -179,52 +224,62 @@ class Inbox:
                 _log.exception("a handler failed", lane=lane, seq=seq)
                 await self._fail(lane, seq, repr(error))
                 break
-        return rows
 
     async def _begin(self, lane: str) -> int | None:
-        """Count the attempt before it runs, in a transaction of its own."""
-        async with self._db.autocommit() as tx:
-            return await tx.value(
-                """update inbox i set attempts = attempts + 1 from lane_in l
-                   where l.lane = $1 and l.parked_at is null and i.lane = l.lane and i.lane_seq = l.next_seq
-                     and i.state = 'ready' and i.not_before <= now() returning i.lane_seq""",
-                lane,
-            )
+        """Count the attempt before it runs, in a transaction of its own: a handler may end the process.
 
-    async def _run_stored(self, lane: str, seq: int) -> list[outbox.Row]:
+        Should it, the message waits a little before it is tried again, and is parked after enough of them.
+        """
+        async with self._db.autocommit() as tx:
+            row = await tx.row(
+                """update inbox i set attempts = attempts + 1,
+                     not_before = now() + make_interval(secs => ($3::float8[])[least(i.attempts + 1, cardinality($3))])
+                   from lane_in l
+                   where l.lane = $1 and l.parked_at is null and i.lane = l.lane and i.lane_seq = l.next_seq
+                     and i.not_before <= now() and i.attempts < $2 returning i.lane_seq""",
+                lane,
+                self._parked_after,
+                BACKOFF_SECONDS,
+            )
+            if row is not None:
+                return row["lane_seq"]
+            ended = await tx.row(
+                """select i.lane_seq, i.last_error
+                   from inbox i join lane_in l on i.lane = l.lane and i.lane_seq = l.next_seq
+                   where l.lane = $1 and l.parked_at is null and i.not_before <= now() and i.attempts >= $2""",
+                lane,
+                self._parked_after,
+            )
+        if ended is not None:
+            why = ended["last_error"] or f"its handler ended the process {self._parked_after} times"
+            await self._park(lane, ended["lane_seq"], why)
+        return None
+
+    async def _run_stored(self, lane: str, seq: int) -> None:
+        await self._outbox.ready()
         async with self._db.transaction() as tx:
-            locked = await _lock(tx, [lane])
+            locked, now = await self._lock(tx, [lane])
             if locked[lane].next_seq != seq:
-                return []  # another pod was faster
+                return  # another pod was faster
             row = await tx.row("select * from inbox where lane = $1 and lane_seq = $2", lane, seq)
-            if row is None or row["state"] != "ready":
-                return []
+            if row is None:
+                return
             one = self._arrive(Delivered(row["subject"], _headers.decode(row["headers"]), row["payload"], 0, False))
             if not isinstance(one, Arrived):
-                raise Reject(one[1])
-            rows = await self._run(tx, [one])
-            await tx.execute(
-                "update inbox set state = 'done', payload = null, last_error = null where lane = $1 and lane_seq = $2",
-                lane,
-                seq,
-            )
-            await tx.execute(
-                """update lane_in l set next_seq = $2 + 1, has_waiting = more.waits,
-                     waiting_since = case when more.waits then now() end
-                   from (select exists (select 1 from inbox
-                           where lane = $1 and lane_seq > $2 and state = 'ready') as waits) as more
-                   where l.lane = $1""",
-                lane,
-                seq,
-            )
+                raise Reject(one[2])
+            await self._run(tx, [one], now)
+            await tx.execute("delete from inbox where lane = $1 and lane_seq = $2", lane, seq)
+            locked[lane].next_seq = seq + 1
+            locked[lane].has_waiting = await tx.value("select exists (select 1 from inbox where lane = $1)", lane)
+            await _move(tx, locked, [one])
             crash.point("inbox.drain_before_commit")
         metrics.HEARD.labels(one.topic.root, "drained").inc()
-        return rows
+        self._breaker.ran(_kind(one))
 
     async def _fail(self, lane: str, seq: int, why: str) -> None:
         async with self._db.autocommit() as tx:
             attempts: int | None = await tx.value(
-                "select attempts from inbox where lane = $1 and lane_seq = $2 and state = 'ready'", lane, seq
+                "select attempts from inbox where lane = $1 and lane_seq = $2", lane, seq
             )
         if attempts is None:
             return  # another pod was luckier
@@ -238,7 +293,7 @@ class Inbox:
         async with self._db.autocommit() as tx:
             await tx.execute(
                 """update inbox set not_before = now() + make_interval(secs => $3), last_error = $4,
-                     attempts = attempts - $5 where lane = $1 and lane_seq = $2 and state = 'ready'""",
+                     attempts = attempts - $5 where lane = $1 and lane_seq = $2""",
                 lane,
                 seq,
                 seconds,
@@ -255,65 +310,125 @@ class Inbox:
                 seq,
                 storable(why[:500]),
             )
+            payload = await tx.value("select payload from inbox where lane = $1 and lane_seq = $2", lane, seq)
+        self._breaker.parked(_kind_of(lane, payload))
 
     # ------------------------------------------------------------------------------------------------------ arrival
 
-    def _arrive(self, one: Delivered) -> Arrived | tuple[Delivered, str]:
-        topic = topology.topic_of_subject(one.subject)
-        if topic is None:
-            return one, "the subject is not on the map"
+    def _arrive(self, one: Delivered) -> Arrived | tuple[Delivered, str, str]:
+        if topology.topic_of_subject(one.subject) is None:
+            return one, "subject", "the subject is not on the map"
         try:
-            lane, seq, msg_id = _lane_of(one, topic), _seq_of(one), UUID(one.headers["Nats-Msg-Id"])
+            lane, seq, msg_id = one.headers["Lane"], _seq_of(one), UUID(one.headers["Nats-Msg-Id"])
+            topic = _topic_of(one.subject, lane)
         except (KeyError, ValueError) as error:
-            return one, f"lane headers are missing or malformed: {error!r}"
-        digest = hashlib.blake2b(one.payload, key=self._digest_key[:64], digest_size=16).digest()
+            return one, "headers", f"lane headers are missing or malformed: {error!r}"
+        digest = hashlib.blake2b(one.payload, key=self._digest_key, digest_size=16).digest()
         try:
             message: Message | None = topology.decode(topic, one.payload)
         except (msgspec.DecodeError, msgspec.ValidationError):
             message = None
         return Arrived(one, lane, seq, msg_id, digest, topic, message)
 
-    async def _quarantine(self, bad: Iterable[tuple[Delivered, str]]) -> None:
+    async def _quarantine(self, bad: Iterable[tuple[Delivered, str, str]]) -> None:
         async with self._db.autocommit() as tx:
-            for one, why in bad:
-                await _put_aside(tx, one, why)
+            for one, reason, why in bad:
+                await self._put_aside(tx, one, reason, why)
 
     async def _without_conflicts(
-        self, tx: Tx, run: Sequence[Arrived], wait: Sequence[Arrived], old: Sequence[Arrived]
+        self,
+        tx: Tx,
+        lanes: Mapping[str, Lane],
+        run: Sequence[Arrived],
+        wait: Sequence[Arrived],
+        old: Sequence[Arrived],
     ) -> list[Arrived]:
         """Drop what is stored already; put aside what claims a taken position with another id or body."""
-        known = await tx.rows(
-            """select i.lane, i.lane_seq, i.msg_id, i.digest from inbox i
-               join unnest($1::text[], $2::bigint[]) as n(lane, seq) on i.lane = n.lane and i.lane_seq = n.seq""",
-            [one.lane for one in (*wait, *old)],
-            [one.seq for one in (*wait, *old)],
-        )
-        holders = {(row["lane"], row["lane_seq"]): (row["msg_id"], row["digest"]) for row in known}
-        holders |= {(one.lane, one.seq): (one.id, one.digest) for one in run}
+        holders = await _stored(tx, wait) | await _ran(tx, lanes, run, old)
+        holders |= {(one.lane, one.seq): _held(one) for one in run}
         fresh: list[Arrived] = []
         for one in wait:
             if (one.lane, one.seq) not in holders:
-                holders[one.lane, one.seq] = (one.id, one.digest)
+                holders[one.lane, one.seq] = _held(one)
                 fresh.append(one)
         for one in (*wait, *old):
             held = holders.get((one.lane, one.seq))
-            if held is not None and not _is_same(one, *held):
-                await _put_aside(tx, one.delivered, f"lane {one.lane} position {one.seq} is held by {held[0]}")
+            if held is not None and not _is_same(one, held):
+                why = f"lane {one.lane} position {one.seq} is held by another message; was a database restored?"
+                await self._put_aside(tx, one.delivered, "conflict", why)
         return fresh
 
+    async def _put_aside(self, tx: Tx, one: Delivered, reason: str, why: str) -> None:
+        headers = _stored_headers(one)
+        seen = hashlib.blake2b(digest_size=16, key=self._digest_key)
+        for part in (one.subject.encode(errors="replace"), headers.encode(), one.payload):
+            seen.update(len(part).to_bytes(8, "little") + part)
+        kept = await tx.execute(
+            """insert into quarantine (subject, stream_seq, headers, payload, digest, why)
+               values ($1, $2, $3, $4, $5, $6) on conflict (digest) do nothing""",
+            storable(one.subject),
+            one.stream_seq,
+            headers,
+            one.payload,
+            seen.digest(),
+            storable(why[:500]),
+        )
+        if kept:
+            _log.error("a message is quarantined", subject=one.subject, stream_seq=one.stream_seq, why=why)
+            metrics.QUARANTINED.labels(reason).inc()
 
-def _is_same(one: Arrived, msg_id: UUID, digest: bytes) -> bool:
+
+def _kind(one: Arrived) -> str:
+    """What the breaker counts by: the type of message, or the topic of one that cannot be decoded."""
+    return type(one.message).__name__ if one.message is not None else one.topic.root
+
+
+def _kind_of(lane: str, payload: bytes | None) -> str:
+    root = lane.split(":", 1)[0]
+    try:
+        return type(topology.decode(topology.BY_ROOT[root], payload or b"")).__name__
+    except (KeyError, msgspec.DecodeError, msgspec.ValidationError):
+        return root
+
+
+def _held(one: Arrived) -> heard.Held:
+    return heard.Held(heard.id_mark(one.id), one.digest[:8])
+
+
+async def _stored(tx: Tx, wait: Sequence[Arrived]) -> dict[tuple[str, int], heard.Held]:
+    """What stands in the inbox at the positions of these."""
+    rows = await tx.rows(
+        """select i.lane, i.lane_seq, i.msg_id, i.digest from inbox i
+           join unnest($1::text[], $2::bigint[]) as n(lane, seq) on i.lane = n.lane and i.lane_seq = n.seq""",
+        [one.lane for one in wait],
+        [one.seq for one in wait],
+    )
+    return {(r["lane"], r["lane_seq"]): heard.Held(heard.id_mark(r["msg_id"]), r["digest"][:8]) for r in rows}
+
+
+async def _ran(
+    tx: Tx, lanes: Mapping[str, Lane], run: Sequence[Arrived], old: Sequence[Arrived]
+) -> dict[tuple[str, int], heard.Held]:
+    """What ran earlier at the positions of these; what runs now is known without asking."""
+    now = {(one.lane, one.seq) for one in run}
+    wanted = {(one.lane, one.seq): lanes[one.lane].last_entry for one in old if (one.lane, one.seq) not in now}
+    return await heard.find(tx, wanted) if wanted else {}
+
+
+def _is_same(one: Arrived, held: heard.Held) -> bool:
     """A body that was erased at its source since we heard it is still the same message."""
-    return one.id == msg_id and (one.digest == digest or isinstance(one.message, Redacted))
+    mine = _held(one)
+    return mine.msg_id == held.msg_id and (mine.digest == held.digest or isinstance(one.message, Redacted))
 
 
-def _lane_of(one: Delivered, topic: topology.Topic) -> str:
-    """The lane that a message names, if it is one of its own subject: nobody may move another lane's position."""
-    lane = one.headers["Lane"]
+@lru_cache(maxsize=KNOWN_AT_MOST)
+def _topic_of(subject: str, lane: str) -> topology.Topic:
+    """The topic of a lane that is one of its own subject: nobody may move another lane's position."""
+    topic = topology.topic_of_subject(subject)
     root, generation, key = lane.split(":")
-    if root != topic.root or not generation.isdecimal() or key != one.subject.rsplit(".", 1)[-1]:
+    if topic is None or root != topic.root or not generation.isdecimal() or key != subject.rsplit(".", 1)[-1]:
         raise ValueError(f"lane {lane!r} is not of this subject")
-    return lane
+    return topic
 
 
 def _seq_of(one: Delivered) -> int:
@@ -359,61 +474,40 @@ def _rounds(run: Sequence[Arrived]) -> Iterable[list[Arrived]]:
     return (rounds[number] for number in sorted(rounds))
 
 
-def _heard(one: Arrived, now: Any) -> Heard[Message]:
+def _heard(one: Arrived, now: datetime) -> Heard[Message]:
     message = one.message
     assert message is not None
     return Heard(message, one.id, message.tenant, one.id, one.delivered.headers.get("traceparent", ""), now)
 
 
-async def _lock(tx: Tx, lanes: list[str]) -> dict[str, Lane]:
-    rows = await tx.rows(
-        "select lane, next_seq, has_waiting, parked_at from lane_in where lane = any($1) order by lane for update",
-        lanes,
-    )
-    return {row["lane"]: Lane(row["next_seq"], row["has_waiting"], row["parked_at"] is not None) for row in rows}
-
-
-async def _move(tx: Tx, lanes: Mapping[str, Lane]) -> None:
+async def _move(tx: Tx, lanes: Mapping[str, Lane], run: Sequence[Arrived]) -> None:
+    """Write the lanes' positions and remember what ran."""
+    ran = {one.lane for one in run}
+    entries = [heard.Entry(one.lane, one.seq, one.id, one.digest, lanes[one.lane].last_entry) for one in run]
     await tx.execute(
-        """update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
-             waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end
-           from unnest($1::text[], $2::bigint[], $3::boolean[]) as n(lane, next_seq, has_waiting)
-           where l.lane = n.lane""",
+        _MOVE,
         list(lanes),
         [lane.next_seq for lane in lanes.values()],
         [lane.has_waiting for lane in lanes.values()],
+        [name in ran for name in lanes],
+        heard.pack(entries),
     )
 
 
-async def _store(tx: Tx, run: Sequence[Arrived], wait: Sequence[Arrived]) -> None:
-    rows = [(one, False) for one in run] + [(one, True) for one in wait]
-    if not rows:
+async def _store(tx: Tx, wait: Sequence[Arrived]) -> None:
+    if not wait:
         return
     await tx.execute(
-        """insert into inbox (lane, lane_seq, msg_id, digest, subject, headers, payload, state)
+        """insert into inbox (lane, lane_seq, msg_id, digest, subject, headers, payload)
            select * from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $5::text[], $6::jsonb[],
-                                $7::bytea[], $8::text[])""",
-        [one.lane for one, _ in rows],
-        [one.seq for one, _ in rows],
-        [one.id for one, _ in rows],
-        [one.digest for one, _ in rows],
-        [one.delivered.subject for one, _ in rows],
-        [_stored_headers(one.delivered) if waits else "{}" for one, waits in rows],
-        [one.delivered.payload if waits else None for one, waits in rows],
-        ["ready" if waits else "done" for _, waits in rows],
-    )
-
-
-async def _put_aside(tx: Tx, one: Delivered, why: str) -> None:
-    _log.error("a message is quarantined", subject=one.subject, stream_seq=one.stream_seq, why=why)
-    metrics.HEARD.labels("any", "quarantined").inc()
-    await tx.execute(
-        "insert into quarantine (subject, stream_seq, headers, payload, why) values ($1, $2, $3, $4, $5)",
-        storable(one.subject),
-        one.stream_seq,
-        _stored_headers(one),
-        one.payload,
-        storable(why[:500]),
+                                $7::bytea[])""",
+        [one.lane for one in wait],
+        [one.seq for one in wait],
+        [one.id for one in wait],
+        [one.digest for one in wait],
+        [one.delivered.subject for one in wait],
+        [_stored_headers(one.delivered) for one in wait],
+        [one.delivered.payload for one in wait],
     )
 
 

@@ -1,10 +1,15 @@
-"""Timers and slow work: leased, fenced, counted before they run.
+"""Timers and slow work: leased, fenced, counted before they run, fair.
 
 Laws
 - A job is taken by at most one pod at a time; its lease is renewed while the work runs, and a finish whose token is no
   longer the job's is refused as a whole (a zombie's effects never commit).
-- An ordered job waits for the earlier ones of its kind and key, parked ones included.
-- Attempts are counted in the transaction that takes the lease.
+- An ordered job waits for the earlier ones of its kind and key, parked ones included. Only the first of them stands in
+  the queue (`is_behind`, tables.sql), and the next joins it at its end: a key with many waits among the others.
+- Attempts are counted in the transaction that takes the lease. A run that was never settled, because its process ended,
+  is counted as lost, too; after enough of them the job is parked without another run.
+- A free slot goes to the tenant that has the fewest running, among those to the one that waited longest for a turn: a
+  tenant's job waits for one job of each other tenant and never for their backlog (shared/bus/turns.py).
+- Timers have slots of their own: slow work never delays them.
 """
 
 import asyncio
@@ -13,27 +18,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shared import crash, log, metrics, trace
-from shared.bus import outbox
+from shared.bus.breaker import Breaker
 from shared.bus.effects import Effects, Job, Reject, Retry, Slow, Timer
 from shared.bus.handling import Handling, perform
 from shared.bus.inbox import BACKOFF_SECONDS, storable
-from shared.db import TRANSIENT, Database, Tx
+from shared.bus.outbox import Outbox, Said
+from shared.bus.turns import FREE, HEADS, SUSPECT, Turns
+from shared.db import TRANSIENT, Database, Row, Tx
 
 _log = log.get(__name__)
 
-_TAKE = """
-with due as (
-  select j.id from job j
-  where j.parked_at is null and j.due_at <= clock_timestamp() and j.kind = any($3)
-    and (j.leased_until is null or j.leased_until < clock_timestamp())
-    and (not j.is_ordered or not exists (
-      select 1 from job e where e.kind = j.kind and e.key = j.key and e.is_ordered and e.seq < j.seq))
-  order by j.due_at, j.seq limit $1 for update skip locked)
+_LEASE = """
 update job set lease_token = gen_random_uuid(), attempts = attempts + 1,
-  leased_until = clock_timestamp() + make_interval(secs => $2)
-from due where job.id = due.id
+  lost = lost + (lease_token is not null)::integer, leased_until = clock_timestamp() + make_interval(secs => $1)
+where id = any(array(select id from due))
 returning job.*, clock_timestamp() as now
 """
+# The first due jobs of each (kind, tenant) in turn; each is one short stretch of the index `job_turn`, which ends where
+# the future begins (a stable function; clock_timestamp() would read on to the last timer of the tenant).
+TAKE = f"""
+with due as materialized (
+  select j.id
+  from unnest($2::text[], $3::uuid[], $4::integer[]) as turn(kind, tenant, number) cross join lateral (
+    select id from job
+    where kind = turn.kind and tenant = turn.tenant and {FREE} and due_at <= statement_timestamp()
+    order by due_at, seq limit turn.number for update skip locked) as j)
+{_LEASE}"""  # noqa: S608 - only constants of our own
+_TAKE_SUSPECT = f"with due as materialized ({SUSPECT}) {_LEASE}"
 
 
 class Fenced(Exception):  # noqa: N818 - not an error: somebody else owns the job now
@@ -44,16 +55,23 @@ class Jobs:
     """Takes due jobs and runs them, a bounded number at a time."""
 
     def __init__(
-        self, db: Database, handling: Handling, publisher: outbox.Publisher, *, lease_seconds: float, concurrency: int,
-        parked_after: int, heard_for: Callable[[], float] = lambda: math.inf,
+        self, db: Database, handling: Handling, outbox: Outbox, *, lease_seconds: float, concurrency: int,
+        parked_after: int, heard_for: Callable[[], float] = lambda: math.inf, per_tenant: int | None = None,
+        timers: int = 4, breaker: Breaker | None = None,
     ) -> None:  # fmt: skip
+        """`concurrency` and `per_tenant` bound the slow jobs of this process, `timers` its timers."""
         self._db = db
         self._handling = handling
-        self._publisher = publisher
+        self._outbox = outbox
         self._lease_seconds = lease_seconds
         self._parked_after = parked_after
         self._heard_for = heard_for
-        self._free = concurrency
+        self._breaker = breaker or Breaker(db)
+        slow = [kind for kind in handling.job_kinds if handling.slow(kind) is not None]
+        timed = [kind for kind in handling.job_kinds if handling.timer(kind) is not None]
+        self._slow = Turns(slow, concurrency, per_tenant or max(1, concurrency * 3 // 4), self._breaker)
+        self._timed = Turns(timed, timers, timers, self._breaker)
+        self._suspect = Turns(handling.job_kinds, 1, 1, self._breaker)
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
@@ -61,8 +79,7 @@ class Jobs:
     async def run_due(self) -> int:
         """Run what is due now to its end; returns how many jobs that were. For tests and repairs."""
         taken = await self._take_quietly()
-        await asyncio.gather(*(self._run(job) for job in taken))
-        self._free += len(taken)
+        await asyncio.gather(*(self._run(job, turns) for job, turns in taken))
         return len(taken)
 
     def wake(self) -> None:
@@ -74,13 +91,13 @@ class Jobs:
         while not self._is_stopping:
             taken = await self._take_quietly()
             if self._is_stopping:
-                await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job in taken))
+                await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job, _ in taken))
                 return
-            for job in taken:
-                task = asyncio.create_task(self._run(job))
+            for job, turns in taken:
+                task = asyncio.create_task(self._run(job, turns))
                 self._running.add(task)
                 task.add_done_callback(self._done)
-            if not taken:
+            if not taken and self._slow.is_round_over and self._timed.is_round_over:
                 await self._wait(poll_seconds)
 
     async def drain(self, seconds: float) -> None:
@@ -95,67 +112,83 @@ class Jobs:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _wait(self, poll_seconds: float) -> None:
-        seconds = await self._until_next(poll_seconds)
+        seconds = min(turns.next_due_in or poll_seconds for turns in (self._slow, self._timed))
         try:
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            await asyncio.wait_for(self._wake.wait(), min(seconds, poll_seconds))
         except TimeoutError:
             return
         self._wake.clear()
 
-    async def _until_next(self, poll_seconds: float) -> float:
-        try:
-            async with self._db.autocommit() as tx:
-                seconds = await tx.value(
-                    """select extract(epoch from min(due_at) - clock_timestamp())::float8 from job
-                       where parked_at is null and leased_until is null and due_at > clock_timestamp()"""
-                )
-        except TRANSIENT:
-            return poll_seconds
-        return poll_seconds if seconds is None else max(0.0, min(seconds, poll_seconds))
+    async def _take_quietly(self) -> list[tuple[Job, Turns]]:
+        await self._breaker.look()
+        taken: list[tuple[Job, Turns]] = []
+        for turns, take in ((self._timed, self._by_turns), (self._slow, self._by_turns), (self._suspect, self._one)):
+            if turns.is_idle:
+                continue
+            try:
+                taken += [(job, turns) for job in await self._begun(turns, await take(turns))]
+            except TRANSIENT as error:
+                _log.warning("jobs cannot be read", error=repr(error))
+                await asyncio.sleep(0.5)
+        return taken
 
-    async def _take_quietly(self) -> Sequence[Job]:
-        if self._free <= 0:
-            return []
-        try:
-            async with self._db.transaction() as tx:
-                rows = await tx.rows(_TAKE, self._free, self._lease_seconds, self._handling.job_kinds)
-                parked = await tx.value("select count(*) from job where parked_at is not null")
-        except TRANSIENT as error:
-            _log.warning("jobs cannot be read", error=repr(error))
-            await asyncio.sleep(0.5)
-            return []
-        metrics.PARKED.labels("job").set(parked)
-        self._free -= len(rows)
-        if rows:
+    async def _by_turns(self, turns: Turns) -> Sequence[Row]:
+        async with self._db.autocommit() as tx:
+            chosen = turns.choose(await tx.rows(HEADS, *turns.look))
+            if not chosen:
+                return []
+            kinds, tenants, numbers = zip(*chosen, strict=True)
+            return await tx.rows(TAKE, self._lease_seconds, kinds, tenants, numbers)
+
+    async def _one(self, suspects: Turns) -> Sequence[Row]:
+        async with self._db.autocommit() as tx:
+            return await tx.rows(_TAKE_SUSPECT, self._lease_seconds, suspects.unbroken)
+
+    async def _begun(self, turns: Turns, rows: Sequence[Row]) -> list[Job]:
+        """Of the rows that were taken, the jobs to run; one whose process ended too often is parked instead."""
+        jobs = [_job(row) for row in rows if row["lost"] < self._parked_after]
+        for job in jobs:
+            turns.begun(job.tenant)
+        for row in rows:
+            if row["lost"] >= self._parked_after:
+                await self._park(_job(row), f"its process ended {row['lost']} times while it ran")
+        if jobs:
             crash.point("job.taken")
-        return [_job(row) for row in rows]
+        return jobs
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._free += 1
         self._wake.set()
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: Job, turns: Turns) -> None:
         trace.start(job.traceparent)
-        result = "done"
+        try:
+            with metrics.JOBS_RUNNING.track_inprogress(), metrics.JOB_SECONDS.labels(job.kind).time():
+                result = await self._outcome(job)
+        finally:
+            turns.ended(job.tenant)
+        metrics.JOBS.labels(job.kind, result).inc()
+
+    async def _outcome(self, job: Job) -> str:
         try:
             await self._handle(job)
         except Fenced:
-            result = "fenced"
+            return "fenced"
         except Retry as retry:
-            result = "put_off"
             await self._put_off(job, retry.after_seconds, str(retry), counts=False)
+            return "put_off"
         except Reject as rejection:
-            result = "parked"
             await self._park(job, str(rejection))
+            return "parked"
         except TRANSIENT as error:
-            result = "put_off"
             await self._put_off(job, _backoff(job), repr(error), counts=True)
+            return "put_off"
         except Exception as error:  # noqa: BLE001 - a bug of one job must not stop the others
-            result = "failed"
             _log.exception("a job failed", kind=job.kind, job=str(job.id), attempt=job.attempts)
             await self._fail(job, repr(error))
-        metrics.JOBS.labels(job.kind, result).inc()
+            return "failed"
+        self._breaker.ran(job.kind)
+        return "done"
 
     async def _handle(self, job: Job) -> None:
         slow = self._handling.slow(job.kind)
@@ -170,11 +203,12 @@ class Jobs:
         too_soon = timer.after_hearing_seconds - self._heard_for()
         if too_soon > 0:
             raise Retry(too_soon, "what was said meanwhile may still be on its way")
+        await self._outbox.ready()
         async with self._db.transaction() as tx:
             await _end(tx, job)
             effects = timer.decide(job, await timer.load(tx, job))
-            rows = await self._commit(tx, job, effects)
-        self._committed(rows)
+            await self._commit(tx, job, effects)
+        self._committed()
 
     async def _handle_slow(self, job: Job, slow: Slow) -> None:
         async with self._db.transaction() as tx:
@@ -185,10 +219,11 @@ class Jobs:
                 await _end(tx, job)
             return
         result = await self._under_lease(job, slow.work, prepared)
+        await self._outbox.ready()
         async with self._db.transaction() as tx:
             await _end(tx, job)
-            rows = await self._commit(tx, job, await slow.finish(tx, job, prepared, result))
-        self._committed(rows)
+            await self._commit(tx, job, await slow.finish(tx, job, prepared, result))
+        self._committed()
 
     async def _under_lease(self, job: Job, work: Any, prepared: Any) -> Any:
         renewing = asyncio.create_task(self._renew(job))
@@ -208,15 +243,13 @@ class Jobs:
             except TRANSIENT as error:
                 _log.warning("a lease could not be renewed", job=str(job.id), error=repr(error))
 
-    async def _commit(self, tx: Tx, job: Job, effects: Effects) -> list[outbox.Row]:
+    async def _commit(self, tx: Tx, job: Job, effects: Effects) -> None:
         said = await perform(tx, effects, tenant=job.tenant, cause=job.id, traceparent=trace.current())
-        rows = await outbox.append(tx, _once(said, job))
+        await self._outbox.append(tx, _once(said, job))
         crash.point("job.before_commit")
-        return rows
 
-    def _committed(self, rows: Sequence[outbox.Row]) -> None:
+    def _committed(self) -> None:
         crash.point("job.after_commit_before_publish")
-        self._publisher.committed(rows)
         self._wake.set()
 
     async def _fail(self, job: Job, why: str) -> None:
@@ -228,7 +261,7 @@ class Jobs:
     async def _put_off(self, job: Job, seconds: float, why: str, *, counts: bool) -> None:
         await self._settle(
             job,
-            """update job set lease_token = null, leased_until = null, last_error = $3,
+            """update job set lease_token = null, leased_until = null, lost = 0, last_error = $3,
                  due_at = clock_timestamp() + make_interval(secs => $4), attempts = attempts - $5
                where id = $1 and lease_token = $2""",
             storable(why[:500]),
@@ -238,6 +271,7 @@ class Jobs:
 
     async def _park(self, job: Job, why: str) -> None:
         _log.error("a job is parked", kind=job.kind, job=str(job.id), why=why)
+        self._breaker.parked(job.kind)
         await self._settle(
             job,
             """update job set parked_at = clock_timestamp(), lease_token = null, leased_until = null, last_error = $3
@@ -276,7 +310,7 @@ def _backoff(job: Job) -> float:
     return BACKOFF_SECONDS[min(job.attempts, len(BACKOFF_SECONDS)) - 1]
 
 
-def _once(said: Sequence[outbox.Said], job: Job) -> list[outbox.Said]:
+def _once(said: Sequence[Said], job: Job) -> list[Said]:
     """A job that is started again under its own id says new things: the token tells its runs apart."""
     return [one._replace(step=f"{job.token}:{one.step}") for one in said]
 

@@ -1,51 +1,58 @@
-"""Messages said: rows with a lane and a contiguous position, written in the handler's transaction, published after it.
+"""Messages said: rows with a lane and a contiguous position, written in the transaction of what they tell.
 
 Laws
 - A row exists if and only if its transaction committed; its id is derived from cause and step: a re-run says the same.
-- The process that committed publishes at once, in order; whatever stays unpublished for half a second is swept by id.
-- Publishing twice is harmless: the server drops it inside its window, the hearers' lane positions for ever.
+- Rows are only added. A row's place is (writer, batch, item): a writer is one process's run, a batch one transaction.
+  Everything of a writer up to its mark is acknowledged, and the mark is the lowest outstanding batch − 1, never the
+  highest acknowledged: a late acknowledgement would lose the batches below it.
+- Every transaction that says something holds its writer's row FOR KEY SHARE. Whoever closes a writer takes that row FOR
+  UPDATE and so waits for what is still open: a closed writer's rows are all there, and no more will come.
+- A writer whose commit is in doubt, or that holds too much, is retired: its rows are swept from Postgres.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
 from contracts import topology
 from contracts.messages import Message
-from shared import crash, log, metrics
+from shared import log
 from shared.clock import monotonic
-from shared.db import TRANSIENT, Database, Tx
+from shared.db import Database, Outcome, Tx
 from shared.db import Row as DbRow
 from shared.ids import derived_id
 
 _log = log.get(__name__)
-_json = msgspec.json.Encoder()
-_headers = msgspec.json.Decoder(dict[str, str])
 
-SWEEP_AFTER_SECONDS = 0.5
-SWEEP_AT_ONCE = 500
-RESEND_SECONDS = 60
-"""With `sync_interval` 10 s a power loss can take acknowledged messages: what was acknowledged in the minute before the
-connection was lost goes again, however long the server was away; at start too, as the loss may have been ours."""
-_RESEND_SINCE = """
-select least(max(published_at), clock_timestamp() - make_interval(secs => $1)) - make_interval(secs => $2) from outbox
-"""
-_ACKNOWLEDGED = """
-select id, msg_id, subject, headers, payload from outbox where published_at >= $1 and id > $2 order by id limit $3
-"""
-_LEFT_BEHIND = """
-select id, msg_id, subject, headers, payload from outbox
-where published_at is null and created_at < clock_timestamp() - make_interval(secs => $1) and id > $2
-order by id limit $3
-"""
 HELD_AT_MOST = 5000
-"""Rows in memory on their way out; while the server is away the rest is left to the sweeper."""
+"""Rows in memory on their way out; a writer that holds more, while its stream is away, is retired."""
+
+_OPEN = "insert into outbox_writer default values returning writer"
+_CLOSE = "update outbox_writer set closed_at = clock_timestamp() where writer = $1 and closed_at is null"
+_ADVANCE = """
+with open as materialized (
+  select writer from outbox_writer where writer = $3 and closed_at is null for key share)
+update lane_out o set next_seq = o.next_seq + n.count
+from (select * from unnest($1::text[], $2::bigint[]) as said(lane, count) order by lane) as n, open
+where o.lane = n.lane
+returning o.lane, o.next_seq - n.count as first, clock_timestamp() as now
+"""
+"""The rows are taken in the lanes' order, so that pods do not deadlock; should a plan ever take them otherwise, the
+loser is tried again."""
+_NEW_LANES = "insert into lane_out (lane) select unnest($1::text[]) on conflict do nothing"
+_COLUMNS = ("writer", "batch", "item", "msg_id", "lane", "lane_seq", "cause", "traceparent", "created_at", "payload")
+"""All of them: COPY would insert row by row if it had to evaluate `clock_timestamp()` for each."""
+_ROOTS = {message: topic.root for message, topic in topology.BY_MESSAGE.items()}
+
+
+class WriterClosedError(ConnectionError):
+    """This process was taken for dead, or was in doubt. The transaction is tried again, with a new writer."""
 
 
 class Said(NamedTuple):
@@ -60,204 +67,234 @@ class Said(NamedTuple):
 class Row(NamedTuple):
     """A committed outbox row on its way out."""
 
-    id: int
+    place: tuple[int, int, int]
+    """(writer, batch, item)"""
     msg_id: UUID
     subject: str
     headers: Mapping[str, str]
     payload: bytes
 
 
-class Transport(Protocol):
-    """What the publisher needs of the bus connection."""
+class _Envelope(msgspec.Struct):
+    """What every payload says of itself."""
 
-    async def publish(self, rows: Sequence[Row]) -> Sequence[int]:
-        """Publish in order; returns the row ids that the stream acknowledged."""
-        ...
-
-
-async def append(tx: Tx, said: Sequence[Said]) -> list[Row]:
-    """Give each message its lane position and write it, inside the caller's transaction."""
-    if not said:
-        return []
-    lanes = [topology.lane(topology.BY_MESSAGE[type(s.message)], topology.key_of(s.message)) for s in said]
-    positions = await _advance(tx, Counter(lanes))
-    drafts = [_draft(one, lane, _next(positions, lane)) for one, lane in zip(said, lanes, strict=True)]
-    ids = await tx.rows(
-        """insert into outbox (msg_id, subject, lane, lane_seq, headers, payload)
-           select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::jsonb[], $6::bytea[])
-           returning id, msg_id""",
-        [row[0] for row in drafts],
-        [row[1] for row in drafts],
-        [row[2] for row in drafts],
-        [row[3] for row in drafts],
-        [_json.encode(row[4]).decode() for row in drafts],
-        [row[5] for row in drafts],
-    )
-    numbers = {row["msg_id"]: row["id"] for row in ids}
-    return [Row(numbers[d[0]], d[0], d[1], d[4], d[5]) for d in drafts]
+    type: str
+    tenant: UUID
 
 
-async def _advance(tx: Tx, counts: Counter[str]) -> dict[str, int]:
-    """First free position of each lane, taken under the lanes' row locks (sorted, so that pods do not deadlock)."""
-    lanes = sorted(counts)
-    await tx.execute(
-        "insert into lane_out (lane) select unnest($1::text[]) on conflict do nothing",
-        lanes,
-    )
-    await tx.rows("select 1 from lane_out where lane = any($1) order by lane for update", lanes)
-    rows = await tx.rows(
-        """update lane_out o set next_seq = o.next_seq + n.count
-           from unnest($1::text[], $2::bigint[]) as n(lane, count) where o.lane = n.lane
-           returning o.lane, o.next_seq - n.count as first""",
-        lanes,
-        [counts[lane] for lane in lanes],
-    )
-    return {row["lane"]: row["first"] for row in rows}
+_envelope = msgspec.json.Decoder(_Envelope)
 
 
-def _next(positions: dict[str, int], lane: str) -> int:
-    seq = positions[lane]
-    positions[lane] = seq + 1
-    return seq
+class Batch:
+    """The rows of one transaction, until the stream has all of them."""
+
+    __slots__ = ("is_committed", "is_sending", "missing", "number", "rows", "since")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.since = monotonic()
+        self.rows: list[Row] = []
+        self.is_committed = False
+        self.is_sending = False
+        self.missing = 0
+        """Rows that the stream has not acknowledged."""
 
 
-def _draft(said: Said, lane: str, seq: int) -> tuple[UUID, str, str, int, dict[str, str], bytes]:
-    topic = topology.BY_MESSAGE[type(said.message)]
-    msg_id = derived_id(said.cause, said.step)
-    headers = {
+class Writer:
+    """One process's places in the outbox: what is outstanding, and so how far the mark may go."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_retired = False
+        self.held = 0
+        self._last = 0
+        self._order: deque[Batch] = deque()
+
+    def reserve(self) -> Batch:
+        """A place for a transaction's rows; the mark stays below it until it is settled or given back."""
+        self._last += 1
+        batch = Batch(self._last)
+        batch.missing = 1  # its transaction
+        self._order.append(batch)
+        return batch
+
+    def committed(self, batch: Batch) -> None:
+        batch.is_committed = True
+        batch.missing = len(batch.rows)
+        self.held += batch.missing
+
+    def give_back(self, batch: Batch) -> None:
+        """Its transaction left nothing."""
+        batch.missing = 0
+
+    def acknowledged(self, batch: Batch, rows: int) -> None:
+        batch.missing -= rows
+        self.held -= rows
+
+    @property
+    def mark(self) -> int:
+        """The lowest outstanding batch − 1."""
+        order = self._order
+        while order and order[0].missing <= 0:
+            order.popleft()
+        return order[0].number - 1 if order else self._last
+
+    def unsent(self) -> list[Batch]:
+        """Committed batches that are not on their way, in their order."""
+        return [one for one in self._order if one.is_committed and one.missing > 0 and not one.is_sending]
+
+    def oldest_seconds(self) -> float:
+        """Age of the oldest outstanding batch, 0 when there is none."""
+        return monotonic() - self._order[0].since if self.mark < self._last else 0.0
+
+
+class Outbox:
+    """Gives messages their lane positions and writes them; hands over what has committed."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._writer: Writer | None = None
+        self._opening = asyncio.Lock()
+        self._known: set[str] = set()
+        self.retired: list[Writer] = []
+        """Of this process, to be closed and swept."""
+        self.on_commit: Callable[[Writer, Batch], None] | None = None
+
+    @property
+    def writer(self) -> Writer | None:
+        return self._writer
+
+    async def append(self, tx: Tx, said: Sequence[Said]) -> None:
+        """Write what is said inside the caller's transaction. Published once that has committed, not before.
+
+        `ready` comes first, before the transaction: opening a writer inside would want a second connection of a pool
+        whose others may all wait for the same.
+
+        Raises:
+            WriterClosedError: tried again by the caller, as every lost connection.
+        """
+        if not said:
+            return
+        writer = self._writer
+        if writer is None:
+            raise WriterClosedError("no writer of the outbox is open")
+        batch = writer.reserve()
+        tx.when_over(lambda outcome: self._over(writer, batch, outcome))
+        names = [_names(_ROOTS[type(one.message)], topology.key_of(one.message)) for one in said]
+        positions, now = await self._advance(tx, writer, Counter(lane for lane, _ in names))
+        records: list[tuple[Any, ...]] = []
+        for item, (one, (lane, subject)) in enumerate(zip(said, names, strict=True)):
+            message, cause, traceparent = one.message, one.cause, one.traceparent
+            seq = positions[lane]
+            positions[lane] = seq + 1
+            msg_id = derived_id(cause, one.step)
+            payload = topology.encode(message)
+            head = headers(msg_id, lane, seq, message.tenant, cause, type(message).__name__, traceparent)
+            batch.rows.append(Row((writer.number, batch.number, item), msg_id, subject, head, payload))
+            records.append((writer.number, batch.number, item, msg_id, lane, seq, cause, traceparent, now, payload))
+        await tx.copy("outbox", _COLUMNS, records)
+
+    async def ready(self) -> None:
+        """Open a writer unless one is open."""
+        if self._writer is not None:
+            return
+        async with self._opening:
+            if self._writer is None:
+                async with self._db.autocommit() as tx:
+                    self._writer = Writer(await tx.value(_OPEN))
+
+    async def _advance(self, tx: Tx, writer: Writer, counts: Counter[str]) -> tuple[dict[str, int], datetime]:
+        """First free position of each lane, taken under the lanes' row locks and the writer's; the database's clock."""
+        lanes = sorted(counts)
+        new = [lane for lane in lanes if lane not in self._known]
+        if new:
+            await tx.execute(_NEW_LANES, new)
+            tx.when_over(lambda outcome: self._know(new, outcome))
+        rows = await tx.rows(_ADVANCE, lanes, [counts[lane] for lane in lanes], writer.number)
+        if len(rows) != len(lanes):
+            self._known.difference_update(lanes)
+            self.retire(writer)
+            raise WriterClosedError(f"writer {writer.number} of the outbox was closed, or a lane removed as idle")
+        return {row["lane"]: row["first"] for row in rows}, rows[0]["now"]
+
+    def _know(self, lanes: Sequence[str], outcome: Outcome) -> None:
+        if outcome is Outcome.COMMITTED:
+            if len(self._known) > KNOWN_AT_MOST:
+                self._known.clear()
+            self._known.update(lanes)
+
+    def _over(self, writer: Writer, batch: Batch, outcome: Outcome) -> None:
+        match outcome:
+            case Outcome.COMMITTED:
+                writer.committed(batch)
+                if self.on_commit is not None:
+                    self.on_commit(writer, batch)
+                if writer.held > HELD_AT_MOST:
+                    self.retire(writer)
+            case Outcome.ROLLED_BACK:
+                writer.give_back(batch)
+            case Outcome.IN_DOUBT:
+                self.retire(writer)
+
+    async def close(self) -> None:
+        """Close this process's writer: the service's next sweep publishes what it wrote. For those who only write."""
+        if self._writer is not None:
+            async with self._db.autocommit() as tx:
+                await tx.execute(_CLOSE, self._writer.number)
+            self.retire(self._writer)
+
+    def retire(self, writer: Writer) -> None:
+        """Write no more as this one; what it left is swept from Postgres."""
+        if writer.is_retired:
+            return
+        writer.is_retired = True
+        self.retired.append(writer)
+        if self._writer is writer:
+            self._writer = None
+
+
+KNOWN_AT_MOST = 200_000
+"""Lanes that are known to have a row; forgetting costs one statement."""
+
+
+@lru_cache(maxsize=KNOWN_AT_MOST)
+def _names(root: str, key: UUID) -> tuple[str, str]:
+    """Lane and subject of a topic's key."""
+    topic = topology.BY_ROOT[root]
+    return topology.lane(topic, key), topology.subject(topic, key)
+
+
+def subject_of(lane: str) -> str:
+    """The subject follows from the lane: topic, partition of the key, key."""
+    root, _, key = lane.split(":")
+    return f"{root}.{topology.partition(UUID(key))}.{key}"
+
+
+def headers(  # noqa: PLR0917 - one for each header
+    msg_id: UUID, lane: str, seq: int, tenant: UUID, cause: UUID, schema: str, traceparent: str
+) -> dict[str, str]:
+    return {
         "Nats-Msg-Id": str(msg_id),
         "Lane": lane,
         "Lane-Seq": str(seq),
-        "Tenant": str(said.message.tenant),
-        "Cause": str(said.cause),
-        "Schema": type(said.message).__name__,
-        "traceparent": said.traceparent,
+        "Tenant": _text(tenant),
+        "Cause": str(cause),
+        "Schema": schema,
+        "traceparent": traceparent,
     }
-    subject = topology.subject(topic, topology.key_of(said.message))
-    return msg_id, subject, lane, seq, headers, topology.encode(said.message)
 
 
-class Publisher:
-    """Publishes committed rows in order and sweeps what was left behind."""
-
-    def __init__(self, db: Database, transport: Transport) -> None:
-        self._db = db
-        self._transport = transport
-        self._fresh: list[Row] = []
-        self._wake = asyncio.Event()
-        self._in_flight: set[int] = set()
-        self._sending = asyncio.Lock()
-        self._swept_to = 0
-        self._lost_at: float | None = monotonic()
-
-    def committed(self, rows: Sequence[Row]) -> None:
-        """Hand over rows whose transaction has committed."""
-        if rows and len(self._fresh) < HELD_AT_MOST:
-            self._fresh.extend(rows)
-            self._in_flight.update(row.id for row in rows)
-            self._wake.set()
-
-    async def run(self) -> None:
-        """Publish for ever; ends only by cancellation."""
-        swept_at = monotonic()
-        while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), SWEEP_AFTER_SECONDS)
-            self._wake.clear()
-            await self._resend()
-            await self.flush()
-            if monotonic() - swept_at >= SWEEP_AFTER_SECONDS:
-                while await self._sweep():
-                    continue
-                swept_at = monotonic()
-
-    async def flush(self) -> None:
-        """Publish what is at hand."""
-        rows, self._fresh = self._fresh, []
-        await self._send(rows)
-
-    def resend_before(self, lost_at: float) -> None:
-        """The connection is back that was lost at this monotonic time."""
-        self._lost_at = lost_at if self._lost_at is None else min(lost_at, self._lost_at)
-        self._swept_to = 0
-        self._wake.set()
-
-    async def _resend(self) -> None:
-        """Send the minute before the loss again. Its rows stay as they are: it is never more than that minute."""
-        lost_at, after = self._lost_at, 0
-        if lost_at is None:
-            return
-        try:
-            async with self._db.autocommit() as tx:
-                since = await tx.value(_RESEND_SINCE, monotonic() - lost_at, RESEND_SECONDS)
-            while rows := await self._acknowledged(since, after):
-                if not await self._send_again(rows):
-                    return
-                after = rows[-1].id
-                await self.flush()
-        except TRANSIENT as error:
-            _log.warning("the last minute cannot be sent again yet", error=repr(error))
-            return
-        if self._lost_at == lost_at:
-            self._lost_at = None
-
-    async def _acknowledged(self, since: datetime, after: int) -> list[Row]:
-        async with self._db.autocommit() as tx:
-            return list(_rows(await tx.rows(_ACKNOWLEDGED, since, after, SWEEP_AT_ONCE), self._in_flight))
-
-    async def _send_again(self, rows: Sequence[Row]) -> bool:
-        """What is not acknowledged this time counts as unpublished; False when nobody is there."""
-        async with self._sending:
-            acknowledged = set(await self._transport.publish(rows))
-        refused = [row.id for row in rows if row.id not in acknowledged]
-        if acknowledged and refused:
-            async with self._db.autocommit() as tx:
-                await tx.execute("update outbox set published_at = null where id = any($1)", refused)
-        return bool(acknowledged)
-
-    async def _send(self, rows: Sequence[Row]) -> bool:
-        """Publish and mark; true when the stream took all of them."""
-        if not rows:
-            return True
-        try:
-            async with self._sending:
-                acknowledged = await self._transport.publish(rows)
-            crash.point("outbox.published_before_mark")
-            if acknowledged:
-                async with self._db.autocommit() as tx:
-                    await tx.execute(
-                        "update outbox set published_at = clock_timestamp() where id = any($1)", list(acknowledged)
-                    )
-        except TRANSIENT as error:
-            _log.warning("publishing is waiting", error=repr(error), rows=len(rows))
-            return False
-        finally:
-            self._in_flight.difference_update(row.id for row in rows)
-        return len(acknowledged) == len(rows)
-
-    async def _sweep(self) -> bool:
-        """Send a page of what was left behind; true when there is more and the stream took all of this.
-
-        Refused rows must not hold up those behind them: the next page begins after this one, after the last at the
-        first again.
-        """
-        try:
-            async with self._db.autocommit() as tx:
-                found = await tx.rows(_LEFT_BEHIND, SWEEP_AFTER_SECONDS, self._swept_to, SWEEP_AT_ONCE)
-                oldest = await tx.value(
-                    """select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8
-                       from outbox where published_at is null"""
-                )
-        except TRANSIENT as error:
-            _log.warning("the outbox cannot be read", error=repr(error))
-            return False
-        metrics.OUTBOX_AGE.set(oldest)
-        is_full = len(found) == SWEEP_AT_ONCE
-        self._swept_to = found[-1]["id"] if is_full else 0
-        return await self._send(list(_rows(found, self._in_flight))) and is_full
+_text = lru_cache(maxsize=10_000)(str)
 
 
-def _rows(found: Iterable[DbRow], in_flight: set[int]) -> Iterable[Row]:
-    for row in found:
-        if row["id"] not in in_flight:
-            yield Row(row["id"], row["msg_id"], row["subject"], _headers.decode(str(row["headers"])), row["payload"])
+STORED = "writer, batch, item, msg_id, lane, lane_seq, cause, traceparent, payload"
+"""Columns that `row_of` needs."""
+
+
+def row_of(stored: DbRow) -> Row:
+    """A row as it stands in Postgres, made ready to be published."""
+    payload: bytes = stored["payload"]
+    said = _envelope.decode(payload)
+    lane, msg_id = stored["lane"], stored["msg_id"]
+    head = headers(msg_id, lane, stored["lane_seq"], said.tenant, stored["cause"], said.type, stored["traceparent"])
+    return Row((stored["writer"], stored["batch"], stored["item"]), msg_id, subject_of(lane), head, payload)

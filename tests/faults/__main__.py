@@ -1,28 +1,37 @@
-"""`python -m tests.faults --minutes N`: runs on fresh systems, each with the next seed, until the time is over."""
+"""`python -m tests.faults --minutes N --seed S`: runs on fresh systems, each with the next seed, until the end.
+
+The last line counts everything that went wrong, the kills and the seed; the exit code is 0 only when nothing did.
+"""
 
 import argparse
 import random
 import sys
 import time
 
-from tests.faults.world import each_point_once, everything_once, run
+from tests.faults.checker import Findings
+from tests.faults.world import run
+
+SECONDS_EACH = 240.0
+CHATS_A_SECOND = 4.0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, default=10)
+    length.add_argument("--seconds", type=float)
+    parser.add_argument("--chats", type=float, default=CHATS_A_SECOND, help="customers a second")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 10_000))
     given = parser.parse_args()
-    until, seed, failed = time.monotonic() + 60 * given.minutes, given.seed, 0
-    while time.monotonic() < until:
-        by_points = (seed - given.seed) % 3 == 2
-        trouble, chats = (each_point_once, 120) if by_points else (everything_once, 300)
-        outcome = run(chats=chats, seconds=75, seed=seed, trouble=trouble)
-        failed += bool(outcome.findings)
-        print(f"{outcome.findings.told()}\n{outcome}", flush=True)  # noqa: T201 - the program's output
-        seed += 1
-    print(f"{seed - given.seed} runs, {failed} with findings")  # noqa: T201 - as above
-    return 1 if failed else 0
+    seconds = given.seconds or 60 * given.minutes
+    until, seed, found, kills = time.monotonic() + seconds, given.seed, Findings(), 0
+    while seed == given.seed or time.monotonic() < until:
+        each = max(30.0, min(SECONDS_EACH, until - time.monotonic()))
+        outcome = run(chats=int(each * given.chats), seconds=each, seed=seed)
+        found, kills, seed = found + outcome.findings, kills + outcome.nemesis.killed, seed + 1
+        print(f"{outcome.findings.told()}\n{outcome.told()}\n{outcome}\n", flush=True)  # noqa: T201 - the program's output
+    print(f"{found} · kills {kills} · {seed - given.seed} runs · seed {given.seed}")  # noqa: T201 - as above
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 - twice: heard more often than said · invented: heard and never said · out_of_order: heard in another order than said
 - unapproved: received, and filed, but nobody said yes · altered: received in place of what was approved
 - hidden: an uncertain send that people cannot see, or that no blow explains · unfinished: work that stands still
+- ungraceful: a pod that did not end with code 0 when it was asked to stop
 """
 
 from collections import Counter, defaultdict
@@ -29,6 +30,7 @@ class Findings:
     altered: list[str] = field(default_factory=list[str])
     hidden: list[str] = field(default_factory=list[str])
     unfinished: list[str] = field(default_factory=list[str])
+    ungraceful: list[str] = field(default_factory=list[str])
 
     def __add__(self, other: "Findings") -> "Findings":
         return Findings(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
@@ -40,7 +42,7 @@ class Findings:
         return any(self.counts().values())
 
     def __str__(self) -> str:
-        return " ".join(f"{name} {number}" for name, number in self.counts().items())
+        return " · ".join(f"{name.replace('_', ' ')} {number}" for name, number in self.counts().items())
 
     def told(self, each: int = 5) -> str:
         """The first of each kind, a line each."""

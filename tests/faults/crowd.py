@@ -55,9 +55,14 @@ class Crowd:
 
     async def run(self) -> None:
         """`chats` customers over `seconds`, more while there is trouble, and the person until `is_over`."""
-        async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
+        # a phone's request is not repeated: none may be sent on a connection that the phone is about to close
+        fresh = httpx.Limits(max_keepalive_connections=0)
+        async with (
+            httpx.AsyncClient(timeout=10, trust_env=False) as client,
+            httpx.AsyncClient(timeout=60, trust_env=False, limits=fresh) as phones,
+        ):
             deciding = asyncio.create_task(self._decide(client))
-            phone = Phone(client, self.layout.phone_url)
+            phone = Phone(phones, self.layout.phone_url)
             looking = asyncio.create_task(phone.look())
             async with asyncio.TaskGroup() as group:
                 while self.has_trouble or not self.has_enough:

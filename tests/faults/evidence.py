@@ -12,8 +12,10 @@ import httpx
 from contracts import messages as m
 from contracts import topology
 from contracts.topology import SERVICES
-from deploy.local.stack import Stack
+from shared.bus import heard
+from shared.bus.outbox import subject_of
 from tests.faults.checker import Approval, Findings, Line, Sends, by_lane, compare, judge_sends
+from tests.faults.installation import Installation
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FATES = ("SendBegun", "SendAccepted", "SendUncertain", "SendFailed", "SendRefused", "DispatchRefused", "ApprovalEnded")
@@ -26,13 +28,16 @@ WITHOUT_DRAFT = ("silent", "skipped", "handed_off", "failed")
 class Evidence:
     """Reads one installation; `standing_still` may be asked often, the rest at the end."""
 
-    def __init__(self, connection: Any, stack: Stack) -> None:
+    def __init__(self, connection: Any, stack: Installation) -> None:
         self._connection = connection
         self._stack = stack
 
     @classmethod
-    async def open(cls, stack: Stack) -> "Evidence":
-        return cls(await asyncpg.connect(stack.superuser_url()), stack)
+    async def open(cls, stack: Installation) -> "Evidence":
+        """One moment of the database, for as long as it is open: what is said and what is heard fit each other."""
+        connection = await asyncpg.connect(stack.superuser_url())
+        await connection.execute("begin isolation level repeatable read read only")
+        return cls(connection, stack)
 
     async def close(self) -> None:
         await self._connection.close()
@@ -66,12 +71,20 @@ class Evidence:
 
     async def _rest(self, service: str) -> list[str]:
         row = await self._connection.fetchrow(
-            f"""select (select count(*) from {service}.outbox where published_at is null) as unpublished,
+            f"""select (select count(*) from {service}.outbox o join {service}.outbox_writer w using (writer)
+                    where o.batch > w.mark and w.swept_at is null) as unpublished,
+                  (select count(*) from {service}.outbox_again) as refused,
                   (select count(*) from {service}.quarantine) as quarantined,
-                  (select count(*) from {service}.job where parked_at is not null) as parked,
-                  (select count(*) from {service}.job where due_at <= clock_timestamp()) as due"""
+                  (select count(*) from {service}.job where parked_at is not null) as parked"""
         )
-        return [f"{service}: {number} {what}" for what, number in row.items() if number]
+        due = await self._connection.fetch(
+            f"""select kind, key, attempts, lost, is_behind, leased_until, last_error
+                from {service}.job where due_at <= clock_timestamp() order by due_at"""
+        )
+        return [
+            *(f"{service}: {number} {what}" for what, number in row.items() if number),
+            *(f"{service}: due is {dict(one)}" for one in due),
+        ]
 
     async def _unanswered(self) -> list[str]:
         """Conversations whose newest message led to no draft, no hand-off and no turn that ended otherwise."""
@@ -109,18 +122,24 @@ class Evidence:
         """Every service heard every message of every lane under its own id, once, in its place."""
         found = Findings()
         for topic in topology.TOPICS:
-            said = await self._lane_ids(topic.said_by, "outbox", topic)
+            said = await self._said_ids(topic)
             for hearer in topic.heard_by:
-                found += compare(said, await self._lane_ids(hearer, "inbox", topic))
+                found += compare(said, await self._heard_ids(hearer, {heard.lane_mark(lane): lane for lane in said}))
         return found
 
-    async def _lane_ids(self, service: str, table: str, topic: topology.Topic) -> Mapping[str, Sequence[Line]]:
+    async def _said_ids(self, topic: topology.Topic) -> Mapping[str, Sequence[Line]]:
         rows = await self._connection.fetch(
-            f"""select lane, msg_id from {service}.{table} where split_part(lane, ':', 1) = $1
+            f"""select lane, msg_id from {topic.said_by}.outbox where split_part(lane, ':', 1) = $1
                 order by lane, lane_seq""",
             topic.root,
         )
-        return by_lane((row["lane"], row["msg_id"]) for row in rows)
+        return by_lane((row["lane"], heard.id_mark(row["msg_id"]).hex()) for row in rows)
+
+    async def _heard_ids(self, service: str, lanes: Mapping[bytes, str]) -> Mapping[str, Sequence[Line]]:
+        """What ran of these lanes, in the order in which it ran."""
+        rows = await self._connection.fetch(f"select entries from {service}.heard order by id")
+        ran = [entry for row in rows for entry in heard.unpack(row["entries"]) if entry[0] in lanes]
+        return by_lane((lanes[mark], msg_id.hex()) for mark, _, msg_id, _, _ in ran)
 
     async def _sends(self, blows: int) -> Sends:
         filed = {(one.destination.chat, one.body) for one in await self._said("guardrails", m.DraftCleared)}
@@ -140,9 +159,9 @@ class Evidence:
         fates: defaultdict[UUID, list[str]] = defaultdict(list)
         for service in ("approval", "guardrails", "delivery"):
             rows = await self._connection.fetch(
-                f"""select headers ->> 'Schema' as name, body ->> 'decision_id' as decision, body ->> 'code' as code
+                f"""select body ->> 'type' as name, body ->> 'decision_id' as decision, body ->> 'code' as code
                     from {service}.outbox, cast(convert_from(payload, 'UTF8') as jsonb) as body
-                    where headers ->> 'Schema' = any($1) order by id""",
+                    where body ->> 'type' = any($1) order by created_at, writer, batch, item""",
                 list(FATES),
             )
             for row in rows:
@@ -161,9 +180,12 @@ class Evidence:
 
     async def _said(self, service: str, kind: type[m.Message]) -> list[Any]:
         rows = await self._connection.fetch(
-            f"select subject, payload from {service}.outbox where headers ->> 'Schema' = $1 order by id", kind.__name__
+            f"""select lane, payload from {service}.outbox
+                where cast(convert_from(payload, 'UTF8') as jsonb) ->> 'type' = $1
+                order by created_at, writer, batch, item""",
+            kind.__name__,
         )
-        return [_decoded(row["subject"], row["payload"]) for row in rows]
+        return [_decoded(row["lane"], row["payload"]) for row in rows]
 
     async def story(self, told: str) -> str:
         """All that was said by anybody about the things whose ids stand in `told`."""
@@ -174,7 +196,7 @@ class Evidence:
         )
         wanted = [*named, *(row["id"] for row in conversations)]
         parts = [
-            f"""select created_at, '{service}' as by, headers ->> 'Schema' as name, body
+            f"""select created_at, '{service}' as by, cast(body as jsonb) ->> 'type' as name, body
                 from {service}.outbox, convert_from(payload, 'UTF8') as body
                 where exists (select from unnest($1::text[]) as n(id) where strpos(body, n.id) > 0)"""
             for service in SERVICES
@@ -186,7 +208,7 @@ class Evidence:
         return await self._connection.fetchval("select count(*) from approval.ledger where event = 'uncertain'")
 
 
-def _decoded(subject: str, payload: bytes) -> m.Message:
-    topic = topology.topic_of_subject(subject)
+def _decoded(lane: str, payload: bytes) -> m.Message:
+    topic = topology.topic_of_subject(subject_of(lane))
     assert topic is not None
     return topology.decode(topic, payload)

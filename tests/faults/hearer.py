@@ -1,125 +1,93 @@
-"""`python -m tests.faults.hearer MUTANT`: the operator's side of the bus as a process that can be killed, one effect a
-message. `none` is the real inbox; the others are what it would be without one of its laws.
+"""`python -m tests.faults.hearer MUTANT`: the operator's side of the bus as a process, one effect a message.
+
+`FAULTS_HANDLES` says how a message is handled: `quick` (the default), `lingering` (a batch takes a moment, so that two
+pods meet in it) or `slow` (under a lease; the first one stops its own process by SIGSTOP in the middle of its work).
 """
-# a mutant takes the inbox apart:
-# pyright: reportPrivateUsage=false
 
 import asyncio
+import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from contracts import topology
 from contracts.messages import ContactSeen
-from shared import crash, log
-from shared.bus import Bus, Effects, Handlers, Heard, Quick, inbox, no_facts
-from shared.bus.inbox import Arrived, Delivered, Inbox, Lane
-from shared.bus.outbox import Row
-from shared.bus.pull import Pull, delivered
+from shared import db, log
+from shared.bus import Bus, Effects, Handlers, Heard, Job, Quick, Slow, no_facts
 from shared.config import BusConfig, environment, load
-from shared.db import Database, Write
+from shared.db import Database, Tx, Write
+from tests.faults.mutants import become
 
 SERVICE = "operator"
+HANDLES = "FAULTS_HANDLES"
+STOPS_ONCE = "FAULTS_STOPS_ONCE"
+"""A file that says that somebody has stopped already."""
+LINGER_SECONDS = 0.3
+IDLE_IN_TRANSACTION_SECONDS = 2
+"""Shorter than in production: who stops may stop inside a transaction, and holds its locks for as long."""
 
 
-def write_effect(heard: Heard[Any], _facts: None) -> Effects:
-    seen = heard.message
-    return Effects(
-        writes=[Write("insert into effect (lane, value) values ($1, $2)", (str(seen.contact_id), seen.name))]
-    )
+def effect(seen: ContactSeen) -> Effects:
+    write = Write("insert into effect (lane, value) values ($1, $2)", (str(seen.contact_id), seen.name))
+    return Effects(writes=[write])
 
 
-def handlers() -> Handlers:
+def decide(heard: Heard[Any], _facts: object) -> Effects:
+    return effect(heard.message)
+
+
+async def linger(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[None]:
+    del tx
+    await asyncio.sleep(LINGER_SECONDS)
+    return [None] * len(heard)
+
+
+async def prepare(tx: Tx, job: Job) -> ContactSeen:
+    del tx
+    message = topology.decode(topology.BY_MESSAGE[ContactSeen], job.payload)
+    assert isinstance(message, ContactSeen)
+    return message
+
+
+async def work(seen: ContactSeen) -> ContactSeen:
+    """The first of all pods to come here stops in the middle of it, until somebody wakes it."""
+    if is_first(Path(environment()[STOPS_ONCE])):
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return seen
+
+
+def is_first(mark: Path) -> bool:
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+async def finish(tx: Tx, job: Job, seen: ContactSeen, _result: ContactSeen) -> Effects:
+    del tx, job
+    return effect(seen)
+
+
+def handlers(handles: str) -> Handlers:
     """One effect for each contact seen; the rest of what the operator hears is not said here."""
     others = tuple(m for topic in topology.heard_by(SERVICE) for m in topic.says if m is not ContactSeen)
-    return Handlers(quick=(Quick(ContactSeen, no_facts, write_effect),), ignores=others)
-
-
-class EffectsAfter(Inbox):
-    """The positions are committed first; the effects follow in a transaction of their own."""
-
-    async def take(self, batch: Sequence[Delivered]) -> tuple[list[Row], list[str]]:
-        good, lanes = await self.prepared(batch)
-        async with self._db.transaction() as tx:
-            locked = await inbox._lock(tx, lanes)
-            run = [one for one in good if one.seq == _advanced(locked, one)]
-            await inbox._move(tx, locked)
-        crash.point("mutant.between")
-        async with self._db.transaction() as tx:
-            rows = await self._run(tx, run)
-        return rows, []
-
-    async def prepared(self, batch: Sequence[Delivered]) -> tuple[list[Arrived], list[str]]:
-        good = [one for one in map(self._arrive, batch) if isinstance(one, Arrived)]
-        lanes = sorted({one.lane for one in good})
-        async with self._db.autocommit() as tx:
-            await tx.execute("insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing", lanes)
-        return good, lanes
-
-
-class EffectsBefore(EffectsAfter):
-    """The effects are committed first; the positions follow in a transaction of their own."""
-
-    async def take(self, batch: Sequence[Delivered]) -> tuple[list[Row], list[str]]:
-        good, lanes = await self.prepared(batch)
-        async with self._db.transaction() as tx:
-            locked = await inbox._lock(tx, lanes)
-            rows = await self._run(tx, [one for one in good if one.seq == _advanced(locked, one)])
-        crash.point("mutant.between")
-        async with self._db.transaction() as tx:
-            await inbox._move(tx, locked)
-        return rows, []
-
-
-class NoPositions(EffectsAfter):
-    """Nobody looks whether a message was heard before."""
-
-    async def take(self, batch: Sequence[Delivered]) -> tuple[list[Row], list[str]]:
-        good, lanes = await self.prepared(batch)
-        async with self._db.transaction() as tx:
-            locked = await inbox._lock(tx, lanes)
-            for one in good:
-                _advanced(locked, one)
-            rows = await self._run(tx, good)
-            await inbox._move(tx, locked)
-        return rows, []
-
-
-def _advanced(lanes: Mapping[str, Lane], one: Arrived) -> int:
-    """Move the lane past this message; its own position when it is the next one, else -1."""
-    lane = lanes[one.lane]
-    if one.seq < lane.next_seq:
-        return -1
-    lane.next_seq = one.seq + 1
-    return one.seq
-
-
-class AckFirst(Bus):
-    """The stream is told before Postgres has it."""
-
-    async def _hear(self, stream: str, pull: Pull) -> None:
-        while True:
-            messages = await pull.next_batch()
-            for message in messages:
-                await message.ack()
-            await self._connection._client.flush()
-            lanes = await self._take(delivered(messages))
-            for lane in lanes:
-                await self._drain(lane)
-
-
-INBOXES = {"effects_after": EffectsAfter, "effects_before": EffectsBefore, "no_positions": NoPositions}
+    if handles == "slow":
+        return Handlers(slow=(Slow(ContactSeen, prepare, work, finish),), ignores=others)
+    load_facts = linger if handles == "lingering" else no_facts
+    return Handlers(quick=(Quick(ContactSeen, load_facts, decide),), ignores=others)
 
 
 async def main(mutant: str) -> None:
+    become(mutant)
+    db.IDLE_IN_TRANSACTION_SECONDS = IDLE_IN_TRANSACTION_SECONDS
     config = load(BusConfig, environment())
-    log.configure(SERVICE, "warning")
-    db = await Database.connect(config.database_url, schema=SERVICE, name="hearer")
-    bus = (AckFirst if mutant == "ack_first" else Bus)(SERVICE, config, db, handlers())
-    if mutant in INBOXES:
-        real = bus._inbox
-        bus._inbox = INBOXES[mutant](db, real._handling, real._digest_key, real._parked_after)
-    await bus.run()
+    log.configure(SERVICE, "info")
+    database = await Database.connect(config.database_url, schema=SERVICE, name="hearer")
+    print("started", flush=True)  # noqa: T201 - the test may wait for it
+    await Bus(SERVICE, config, database, handlers(environment().get(HANDLES, "quick"))).run()
 
 
 if __name__ == "__main__":

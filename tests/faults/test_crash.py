@@ -9,7 +9,7 @@ import pytest
 
 from shared import crash
 from shared.config import ConfigError
-from tests.faults.nemesis import POINTS
+from tests.faults.plan import POINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIED_AT_THE_INBOX = {"inbox.drain_before_commit"}

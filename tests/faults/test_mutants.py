@@ -1,179 +1,164 @@
-"""The safety and its absence: a hearer of a real stream is killed at a point of its work again and again.
-
-The real inbox keeps every effect, once. Take away one of its laws, and the same judges say lost or twice.
+"""Each law of the bus, and its absence: the same blows to the real bus, which keeps every effect once and in order, and
+to a bus without the law, which the same judges find out.
 """
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from importlib.resources import files
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
-from contracts.messages import ContactSeen
-from deploy.keys import create_keys, read_key
-from deploy.local.bus import apply_streams, server_config
-from deploy.local.processes import Child, Command
-from shared import crash
-from shared.bus import outbox
-from shared.bus.connection import Connection
-from shared.db import Database
-from tests.faults.checker import Findings, by_lane, compare
-from tests.harness import PASSWORD, drop_database, new_database
-from tests.servers import NatsServer, NatsServerFactory, PostgresServer
+from tests.faults.checker import Findings
+from tests.faults.mutants import MUTANTS, REAL
+from tests.faults.wire import Wire, dead, said_all, started, stopped, wire_of
+from tests.servers import NatsServerFactory, PostgresServer
 
-TENANT = UUID(int=7)
-LANES, EACH, DEATHS = 40, 12, 3
-ACK_WAIT_SECONDS = 1.0
-PASSES_WITHIN_SECONDS = 8.0
-QUIET_LOOKS = 12
-"""So many looks without news, a quarter of a second each: several times the wait for an acknowledgement."""
+FROZEN_SECONDS = 4.0
+"""Twice as long as it takes to be thought dead, and to be swept."""
 
-
-@dataclass
-class Wire:
-    """A real stream with something to hear, and the operator's schema."""
-
-    postgres: PostgresServer
-    nats: NatsServer
-    keys: Path
-    database: str
-    said: dict[str, list[str]]
-
-    def url(self, role: str) -> str:
-        return self.postgres.dsn(self.database, role, PASSWORD)
-
-    def hearer(self, mutant: str, plan: str) -> Child:
-        environment = {
-            "CHANCELA_DATABASE_URL": self.url("operator_bus"),
-            "CHANCELA_NATS_URL": self.nats.url,
-            "CHANCELA_NATS_SEED": read_key(self.keys, "operator.nk"),
-            "CHANCELA_DIGEST_KEY": "d",
-            "CHANCELA_POLL_SECONDS": "0.1",
-            crash.VARIABLE: plan,
-        }
-        arguments = [sys.executable, "-m", "tests.faults.hearer", mutant]
-        root = Path(__file__).resolve().parents[2]
-        log_file = self.keys / "hearer.log"
-        return Child("hearer", Command(arguments, log_file=log_file, env=environment, directory=root))
-
-    async def effects(self) -> dict[str, list[str]]:
-        connection = await asyncpg.connect(self.url("operator_owner"))
-        try:
-            rows = await connection.fetch("select lane, value from operator.effect order by n")
-        finally:
-            await connection.close()
-        return {lane: [str(line) for line in lines] for lane, lines in by_lane(map(tuple, rows)).items()}
+Blows = Callable[[Wire, str], Awaitable[Findings]]
 
 
 @pytest.fixture
 async def wire(
     postgres_server: PostgresServer, nats_server_factory: NatsServerFactory, tmp_path: Path
 ) -> AsyncIterator[Wire]:
-    create_keys(tmp_path)
-    server = nats_server_factory(server_config(tmp_path))
-    await apply_streams(server.url, tmp_path, ack_wait_seconds=ACK_WAIT_SECONDS)
-    database = await new_database(postgres_server, [])
-    wire = Wire(postgres_server, server, tmp_path, database, {})
-    for service in ("ingest", "operator"):
-        await prepare(wire, service)
-    await say(wire)
-    yield wire
-    await drop_database(postgres_server, database)
+    async with wire_of(postgres_server, nats_server_factory, tmp_path) as wire:
+        yield wire
 
 
-async def prepare(wire: Wire, service: str) -> None:
-    owner = await asyncpg.connect(wire.url(f"{service}_owner"))
-    try:
-        await owner.execute(files("shared.bus").joinpath("tables.sql").read_text())
-        await owner.execute("create table effect (n bigint generated always as identity, lane text, value text)")
-        await owner.execute(f"grant usage on schema {service} to {service}_bus")
-        await owner.execute(f"grant all on all tables in schema {service} to {service}_bus")
-        await owner.execute(f"grant all on all sequences in schema {service} to {service}_bus")
-    finally:
-        await owner.close()
+# ---------------------------------------------------------------------------------------------------------- the blows
 
 
-async def say(wire: Wire) -> None:
-    """Put everything on the stream by the real outbox and publisher, before anybody hears."""
-    db = await Database.connect(wire.url("ingest_bus"), schema="ingest", name="sayer")
-    connection = Connection(wire.nats.url, read_key(wire.keys, "ingest.nk"), "ingest")
-    await connection.open()
-    publisher = outbox.Publisher(db, connection)
-    lanes = [uuid4() for _ in range(LANES)]
-    for number in range(EACH):
-        seen = [_seen(lane, str(number)) for lane in lanes]
-        async with db.transaction() as tx:
-            rows = await outbox.append(tx, [outbox.Said(one, uuid4(), "0", "") for one in seen])
-        publisher.committed(rows)
-        await publisher.flush()
-    wire.said |= {str(lane): [str(number) for number in range(EACH)] for lane in lanes}
-    await connection.close()
-    await db.close()
+def hearing_dies_at(*points: str) -> Blows:
+    """A pod dies at each point, then one lives."""
+
+    async def blows(wire: Wire, mutant: str) -> Findings:
+        await said_all(wire.teller(REAL, "says"))
+        for point in points:
+            await dead(wire.hearer(mutant, dies_at=point))
+        wire.hearer(mutant)
+        return await wire.judged(mutant)
+
+    return blows
 
 
-def _seen(contact: UUID, name: str) -> ContactSeen:
-    return ContactSeen(tenant=TENANT, contact_id=contact, channel_id=uuid4(), name=name, has_phone=False, is_new=False)
+async def a_pod_beside_dies(wire: Wire, mutant: str) -> Findings:
+    """One of two pods dies with what it had taken: the other one hears what comes behind it first."""
+    dying = await started(wire.hearer(mutant, dies_at="inbox.before_commit@2"))
+    await started(wire.hearer(mutant))
+    await said_all(wire.teller(REAL, "talks"))
+    await dead(dying)
+    return await wire.judged(mutant)
 
 
-async def judged(wire: Wire, mutant: str, *points: str) -> Findings:
-    """Let the hearer die at each point several times, then live until nothing changes any more; compare."""
-    for point in points:
-        died = [await dies(wire.hearer(mutant, point)) for _ in range(DEATHS)]
-        assert any(died), f"{point} was never passed"
-    living = wire.hearer(mutant, "")
-    try:
-        await settle(wire)
-        assert living.is_running(), living.log_tail()
-    finally:
-        living.kill()
-    return compare(wire.said, await wire.effects())
+async def two_pods_hear(wire: Wire, mutant: str) -> Findings:
+    """Two pods share a consumer, and take longer than a lane's next message needs to come."""
+    for _ in range(2):
+        await started(wire.hearer(mutant, handles="lingering"))
+    await said_all(wire.teller(REAL, "talks"))
+    return await wire.judged(mutant)
 
 
-async def dies(child: Child) -> bool:
-    """Whether it passed its point; else there is nothing left to hear at which it could die."""
-    for _ in range(int(PASSES_WITHIN_SECONDS / 0.05)):
-        if not child.is_running():
-            assert child.exit_code == -9, child.log_tail()
-            return True
-        await asyncio.sleep(0.05)
-    child.kill()
-    return False
+async def a_zombie_finishes(wire: Wire, mutant: str) -> Findings:
+    """A pod stops in the middle of slow work, loses its lease to another, and wakes."""
+    zombie = wire.hearer(mutant, handles="slow")
+    await said_all(wire.teller(REAL, "says"))
+    await stopped(zombie)
+    wire.hearer(mutant, handles="slow")
+    assert not await wire.judged(REAL), "the other pod takes over"
+    zombie.resume()
+    return await wire.judged(mutant)
 
 
-async def settle(wire: Wire) -> None:
-    quiet, known = 0, -1
-    while quiet < QUIET_LOOKS:
-        count = sum(map(len, (await wire.effects()).values()))
-        quiet, known = (quiet + 1 if count == known else 0), count
-        await asyncio.sleep(0.25)
+async def two_pods_say(wire: Wire, mutant: str) -> Findings:
+    """Two pods say things in the same lanes."""
+    for teller in [wire.teller(mutant, "says") for _ in range(2)]:
+        await said_all(teller)
+    wire.hearer(REAL)
+    return await wire.judged(mutant)
 
 
-@pytest.mark.parametrize(
-    "points",
-    [
-        ("inbox.after_commit_before_ack", "inbox.acked_before_drain"),
-        ("inbox.before_commit", "inbox.drain_before_commit"),  # only what came again is stored, and drained
-    ],
-)
-async def test_the_real_inbox_keeps_every_effect_once(wire: Wire, points: tuple[str, ...]) -> None:
-    found = await judged(wire, "none", *points)
+def saying_dies(what: str) -> Blows:
+    """A pod dies just after, or just before, its commit; another one takes over what it left."""
+
+    async def blows(wire: Wire, mutant: str) -> Findings:
+        await said_all(wire.teller(mutant, "sweeps"))
+        wire.hearer(REAL)
+        await dead(wire.teller(mutant, what, dies_at="teller.end"))
+        return await wire.judged(mutant)
+
+    return blows
+
+
+def saying_is_frozen(what: str) -> Blows:
+    """A pod stops, is thought dead and swept by another, wakes, says something, and dies."""
+
+    async def blows(wire: Wire, mutant: str) -> Findings:
+        await said_all(wire.teller(mutant, "sweeps"))
+        wire.hearer(REAL)
+        frozen = wire.teller(mutant, what, dies_at="teller.end")
+        await stopped(frozen)
+        await asyncio.sleep(FROZEN_SECONDS)
+        frozen.resume()
+        await dead(frozen)
+        return await wire.judged(mutant)
+
+    return blows
+
+
+async def all_of_saying_at_once(wire: Wire, mutant: str) -> Findings:
+    await said_all(wire.teller(mutant, "sweeps"))
+    wire.hearer(REAL)
+    frozen = [wire.teller(mutant, what, dies_at="teller.end") for what in ("frozen", "awakes")]
+    dying = [wire.teller(mutant, what, dies_at="teller.end") for what in ("late", "aborts")]
+    for teller in frozen:
+        await stopped(teller)
+    await asyncio.sleep(FROZEN_SECONDS)
+    for teller in frozen:
+        teller.resume()
+    for teller in (*frozen, *dying):
+        await dead(teller)
+    return await wire.judged(mutant)
+
+
+# ----------------------------------------------------------------------------------------------------------- the laws
+
+BOUNDARIES = ("inbox.after_commit_before_ack", "inbox.acked_before_drain", "inbox.before_commit")
+REAL_BLOWS: dict[str, Blows] = {
+    # only what came again is stored, and drained
+    "hearing dies at every boundary": hearing_dies_at(*BOUNDARIES, "inbox.drain_before_commit"),
+    "a pod beside dies": a_pod_beside_dies,
+    "two pods hear": two_pods_hear,
+    "a zombie finishes": a_zombie_finishes,
+    "two pods say": two_pods_say,
+    "saying dies and is frozen": all_of_saying_at_once,
+}
+LAWS: dict[str, tuple[str, Blows, str]] = {
+    "effects_after": ("what is heard and its effects are one transaction", hearing_dies_at("mutant.between"), "lost"),
+    "effects_before": ("what is heard and its effects are one transaction", hearing_dies_at("mutant.between"), "twice"),
+    "no_positions": ("a position is heard once", hearing_dies_at("inbox.after_commit_before_ack"), "twice"),
+    "ack_first": ("the stream is told last", hearing_dies_at("inbox.before_commit"), "lost"),
+    "gaps_run_over": ("a gap is waited for", a_pod_beside_dies, "lost"),
+    "no_lane_lock": ("a lane is moved by one pod at a time", two_pods_hear, "lost"),
+    "zombie_finishes": ("who lost a lease finishes nothing", a_zombie_finishes, "twice"),
+    "positions_without_lock": ("positions are given out under the lane's lock", two_pods_say, "lost"),
+    "mark_is_the_highest": ("the mark stays below what is open", saying_dies("late"), "lost"),
+    "published_early": ("what is not committed is not published", saying_dies("aborts"), "invented"),
+    "closes_without_waiting": ("a writer is closed when nothing of it is open", saying_is_frozen("frozen"), "lost"),
+    "closed_writer_goes_on": ("a closed writer writes no more", saying_is_frozen("awakes"), "lost"),
+}
+"""Mutant → the law that it lacks, the blows that show it, and what the judges say."""
+
+
+@pytest.mark.parametrize("name", REAL_BLOWS)
+async def test_the_real_bus_keeps_every_effect_once_and_in_order(wire: Wire, name: str) -> None:
+    found = await REAL_BLOWS[name](wire, REAL)
     assert not found, found.told()
 
 
-@pytest.mark.parametrize(
-    ("mutant", "point", "kind"),
-    [
-        ("effects_after", "mutant.between", "lost"),
-        ("effects_before", "mutant.between", "twice"),
-        ("no_positions", "inbox.after_commit_before_ack", "twice"),
-        ("ack_first", "inbox.before_commit", "lost"),
-    ],
-)
-async def test_an_inbox_without_one_of_its_laws_is_found_out(wire: Wire, mutant: str, point: str, kind: str) -> None:
-    found = await judged(wire, mutant, point)
-    assert found.counts()[kind] > 0, f"{mutant} went unnoticed: {found}"
+@pytest.mark.parametrize("mutant", MUTANTS)
+async def test_a_bus_without_one_of_its_laws_is_found_out(wire: Wire, mutant: str) -> None:
+    law, blows, kind = LAWS[mutant]
+    found = await blows(wire, mutant)
+    assert found.counts()[kind] > 0, f"without the law that {law}, nothing was noticed: {found}"

@@ -5,52 +5,65 @@ the page cache of the machine alone: this is about processes that die, not about
 """
 
 import asyncio
-import random
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
 
-from contracts.topology import SERVICES
 from deploy.demo.fresh import free_ports
 from deploy.local.layout import Layout
-from deploy.local.postgres import erase_postgres
-from deploy.local.stack import Stack
 from tests.faults.checker import Findings
 from tests.faults.crowd import Crowd
+from tests.faults.disks import small_disks
 from tests.faults.evidence import Evidence
-from tests.faults.nemesis import POINTS, SERVERS, Nemesis, every_victim
+from tests.faults.installation import Installation
+from tests.faults.nemesis import Nemesis
+from tests.faults.plan import plan
 
 ACK_WAIT_SECONDS = 2.5
 SETTINGS = {
-    # delivery being away for longer than the hold would look like a person's reply; a restart here takes seconds
-    "ingest": {"ECHO_HOLD_SECONDS": "30", "ECHO_HEARING_SECONDS": "8"},
-    "*": {"LEASE_SECONDS": "2", "POLL_SECONDS": "0.3", "PARKED_AFTER_ATTEMPTS": "30"},
+    # delivery being away for longer than the hold would look like a person's reply; an outage here takes seconds, and
+    # what a killed pod had not published is swept after 15
+    "ingest": {"ECHO_HOLD_SECONDS": "90", "ECHO_HEARING_SECONDS": "8"},
+    "*": {"LEASE_SECONDS": "2", "POLL_SECONDS": "0.3", "PARKED_AFTER_ATTEMPTS": "30", "NATS_PING_SECONDS": "1"},
     "conversador": {"BURST_DEBOUNCE_SECONDS": "0.05", "MODEL_BUDGET_SECONDS": "10"},
     "delivery": {"CALL_TIMEOUT_SECONDS": "5"},
 }
-DRAIN_SECONDS = 120.0
+POSTGRES = {"max_connections": "200"}
+QUIET_LOOKS = 2
+STANDSTILL_SECONDS = 60.0
+"""Longer than any pause of the system itself: leases, backoffs and redeliveries are seconds here."""
+WEBHOOK_ATTEMPTS = 300
 KEPT = Path("artefacts/faults")
-Trouble = Callable[[Nemesis, Crowd], None]
+
+
+class Patient(Layout):
+    """A phone that brings its webhooks for longer than all outages together: what it gives up is lost before us."""
+
+    def phone_arguments(self) -> list[str]:
+        return [*super().phone_arguments(), "--retry-attempts", str(WEBHOOK_ATTEMPTS)]
 
 
 @contextmanager
-def system() -> Generator[Stack]:
+def system(seed: int) -> Generator[Installation]:
     """All servers and services, with short leases and redeliveries, and a number that may send all day."""
     home = Path(tempfile.mkdtemp(prefix="chancela-faults-"))
     home.chmod(0o711)
-    layout = Layout(home, free_ports(), overrides=SETTINGS, number_daily_cap=1_000_000)
+    layout = Patient(home, free_ports(), overrides=SETTINGS, number_daily_cap=1_000_000)
     try:
-        with Stack(layout, postgres_settings={"max_connections": "200"}, ack_wait_seconds=ACK_WAIT_SECONDS) as stack:
-            yield stack
+        with small_disks(home) as disks:
+            installation = Installation(
+                layout, seed, ack_wait_seconds=ACK_WAIT_SECONDS, postgres_settings=POSTGRES, disks=disks
+            )
+            with installation:
+                yield installation
     finally:
-        erase_postgres(home / "postgres")
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -63,53 +76,52 @@ class Outcome:
     nemesis: Nemesis
     uncertain: int
     seconds: float
+    not_tried: Sequence[str]
+
+    def told(self) -> str:
+        """What happened, in a few lines."""
+        crowd, nemesis = self.crowd, self.nemesis
+        chats = len({chat for chat, _ in crowd.written})
+        decided = ", ".join(f"{number} {kind}" for kind, number in sorted(crowd.decided.items()))
+        lines = [
+            f"{chats} conversations, {len(crowd.written)} messages · {decided} · uncertain {self.uncertain}",
+            f"kill -9: {nemesis}",
+            *(f"ended alone: {what} {number} times" for what, number in sorted(nemesis.ended_alone.items())),
+            *self.not_tried,
+        ]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        told = f"{len({chat for chat, _ in self.crowd.written})} conversations, {len(self.crowd.written)} messages"
-        decided = ", ".join(f"{number} {kind}" for kind, number in sorted(self.crowd.decided.items()))
-        alone = f" · ended alone {dict(self.nemesis.ended_alone)}" if self.nemesis.ended_alone else ""
-        return (
-            f"{self.findings} · kills {str(self.nemesis) or 'none'} · {told} · {decided} · uncertain {self.uncertain}"
-            f"{alone} · {self.seconds:.0f} s · seed {self.crowd.seed}"
-        )
+        """The line that everything is judged by."""
+        return f"{self.findings} · kills {self.nemesis.killed} · {self.seconds:.0f} s · seed {self.crowd.seed}"
 
 
-def run(*, chats: int, seconds: float, seed: int, trouble: Trouble) -> Outcome:
-    """Let `chats` customers write over `seconds` while `trouble` happens, wait until all is drained, and judge."""
-    with system() as stack:
-        crowd = Crowd(stack.layout, chats, seconds, seed)
-        nemesis = Nemesis(stack, random.Random(seed))
+def run(*, chats: int, seconds: float, seed: int) -> Outcome:
+    """Let `chats` customers write over `seconds` while the seed's plan is carried out, wait until all is done, judge.
+
+    Every kind of blow that the machine allows falls at least once; after the first round the run ends with its time.
+    """
+    with system(seed) as installation:
+        crowd = Crowd(installation.layout, chats, seconds, seed)
+        nemesis = Nemesis(installation)
         began = time.monotonic()
         with talking(crowd) as talk:
             try:
-                trouble(nemesis, crowd)
+                nemesis.carry_out(plan(seed, can=installation.can), lambda: time.monotonic() - began > seconds)
             finally:
                 crowd.has_trouble = False
             while talk.is_writing():
                 nemesis.watch(0.5)
-            drain(stack, nemesis)
-        seconds = time.monotonic() - began
-        findings, uncertain = asyncio.run(_judge(stack, crowd, nemesis))
+            drain(installation, nemesis)
+        lasted = time.monotonic() - began
+        findings, uncertain = asyncio.run(_judge(installation, crowd, nemesis))
+        outcome = Outcome(findings, crowd, nemesis, uncertain, lasted, installation.why_not)
         if findings:
-            asyncio.run(_keep(stack, crowd, findings))
-            shutil.copytree(stack.logs, KEPT / f"seed-{seed}", dirs_exist_ok=True)
-        return Outcome(findings, crowd, nemesis, uncertain, seconds)
-
-
-def everything_once(nemesis: Nemesis, crowd: Crowd) -> None:
-    """Kill each service, NATS and Postgres, and go on until enough customers have written."""
-    for number, victim in enumerate(every_victim(nemesis.chance)):
-        if number >= len(SERVICES) + len(SERVERS) and crowd.has_enough:
-            return
-        nemesis.watch(nemesis.chance.uniform(1.5, 4.5))
-        nemesis.kill(victim)
-
-
-def each_point_once(nemesis: Nemesis, _crowd: Crowd) -> None:
-    """Each named point ends one service that passes it, while people talk."""
-    for point, services in POINTS.items():
-        nemesis.crash(nemesis.chance.choice(services), point, nemesis.chance.randint(1, 2))
-        nemesis.watch(0.5)
+            asyncio.run(_keep(installation, outcome))
+            for log in installation.pair.logs:
+                shutil.copy(log, installation.logs / f"{log.parent.name}.log")
+            shutil.copytree(installation.logs, KEPT / f"seed-{seed}", dirs_exist_ok=True)
+        return outcome
 
 
 class Talk(threading.Thread):
@@ -155,15 +167,18 @@ def talking(crowd: Crowd) -> Generator[Talk]:
         talk.end()
 
 
-def drain(stack: Stack, nemesis: Nemesis) -> None:
-    """Until nothing is on its way, twice in a row; past the deadline the judges name what is left."""
-    until, quiet = time.monotonic() + DRAIN_SECONDS, 0
-    while quiet < 2 and time.monotonic() < until:
+def drain(installation: Installation, nemesis: Nemesis) -> None:
+    """Until nothing is on its way, twice in a row, or nothing moves any more: the judges name what is left."""
+    known, moved_at, quiet = [""], time.monotonic(), 0
+    while quiet < QUIET_LOOKS and time.monotonic() < moved_at + STANDSTILL_SECONDS:
         nemesis.watch(1.0)
-        quiet = quiet + 1 if not asyncio.run(_unfinished(stack)) else 0
+        left = asyncio.run(_unfinished(installation))
+        quiet = quiet + 1 if not left else 0
+        if left != known:
+            known, moved_at = left, time.monotonic()
 
 
-async def _unfinished(stack: Stack) -> list[str]:
+async def _unfinished(stack: Installation) -> list[str]:
     try:
         evidence = await Evidence.open(stack)
     except (OSError, asyncpg.PostgresError) as error:
@@ -174,23 +189,26 @@ async def _unfinished(stack: Stack) -> list[str]:
         await evidence.close()
 
 
-async def _keep(stack: Stack, crowd: Crowd, findings: Findings) -> None:
+async def _keep(installation: Installation, outcome: Outcome) -> None:
     """Everything that was said about the conversations that a finding names, for whoever reads it."""
-    evidence = await Evidence.open(stack)
+    evidence = await Evidence.open(installation)
     try:
-        story = await evidence.story(findings.told(each=20))
+        story = await evidence.story(outcome.findings.told(each=20))
     finally:
         await evidence.close()
-    folder = KEPT / f"seed-{crowd.seed}"
+    folder = KEPT / f"seed-{outcome.crowd.seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    refused = "\n".join(f"{one}: {why}" for one, why in crowd.refused.items())
-    (folder / "story.txt").write_text(f"{findings.told(each=100)}\n\n{refused}\n\n{story}\n", encoding="utf-8")
+    refused = "\n".join(f"{one}: {why}" for one, why in outcome.crowd.refused.items())
+    blows = "\n".join(outcome.nemesis.done)
+    parts = [outcome.findings.told(each=100), outcome.told(), str(outcome), blows, refused, story]
+    (folder / "story.txt").write_text("\n\n".join(parts), encoding="utf-8")
 
 
-async def _judge(stack: Stack, crowd: Crowd, nemesis: Nemesis) -> tuple[Findings, int]:
-    evidence = await Evidence.open(stack)
+async def _judge(installation: Installation, crowd: Crowd, nemesis: Nemesis) -> tuple[Findings, int]:
+    evidence = await Evidence.open(installation)
     try:
-        found = await evidence.judge(crowd.written, nemesis.blows)
-        return found + Findings(unfinished=[*crowd.unexpected]), await evidence.uncertain()
+        found = await evidence.judge(crowd.written, nemesis.calls_interrupted + nemesis.delivery_kills)
+        untrue = Findings(unfinished=[*crowd.unexpected], ungraceful=[*nemesis.ungraceful])
+        return found + untrue, await evidence.uncertain()
     finally:
         await evidence.close()

@@ -174,5 +174,6 @@ async def test_work_begun_before_a_stop_ends_and_its_messages_leave(world: World
     await stopping
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert await one_value(db, "select count(*) from outbox where published_at is not null") == 1
+    assert await all_is_published(db)
+    assert await one_value(db, "select count(*) from outbox") == 1
     await db.close()

@@ -7,10 +7,9 @@ from contracts import topology
 from shared.bus import Effects, Handlers, Job, StartJob, Timer
 from shared.bus.handling import Handling
 from shared.bus.jobs import Jobs
-from shared.bus.outbox import Publisher
+from shared.bus.outbox import Outbox
 from shared.db import Database, Tx, Write
 from tests.shared.test_jobs import make_due, start
-from tests.shared.test_publisher import Stream
 from tests.shared.world import values
 
 
@@ -30,7 +29,7 @@ async def test_silence_counts_only_once_the_bus_was_heard_for_long_enough(operat
     jobs = Jobs(
         operator_db,
         handling,
-        Publisher(operator_db, Stream()),
+        Outbox(operator_db),
         lease_seconds=30,
         concurrency=4,
         parked_after=3,

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from contracts import topology
-from shared.bus import CancelJobs, Effects, Handlers, Job, Reject, Retry, Slow, StartJob
+from shared.bus import CancelJobs, Effects, Handlers, Job, Reject, Retry, Slow, StartJob, Timer
+from shared.bus.breaker import Breaker
 from shared.bus.handling import Handling, perform
 from shared.bus.jobs import Jobs
-from shared.bus.outbox import Publisher
+from shared.bus.outbox import Outbox
 from shared.db import Database, Tx, Write
-from tests.shared.test_publisher import Stream
 from tests.shared.world import TENANT, one_value, until, values
 
 Work = Callable[[Any], Awaitable[Any]]
@@ -26,15 +26,34 @@ async def write_result(_tx: Tx, job: Job, prepared: str, result: str) -> Effects
     return Effects(writes=[Write("insert into effect (lane, value) values ($1, $2)", (prepared, result))])
 
 
-def jobs(db: Database, work: Work, prepare: Callable[[Tx, Job], Awaitable[Any]] = key_of, lease: float = 30) -> Jobs:
+def jobs(
+    db: Database,
+    work: Work,
+    prepare: Callable[[Tx, Job], Awaitable[Any]] = key_of,
+    lease: float = 30,
+    *,
+    slots: int = 4,
+    per_tenant: int | None = None,
+    timers: tuple[Timer, ...] = (),
+    breaker: Breaker | None = None,
+) -> Jobs:
     heard = tuple(m for topic in topology.heard_by("operator") for m in topic.says)
-    handling = Handling("operator", Handlers(slow=(Slow("work", prepare, work, write_result),), ignores=heard))
-    return Jobs(db, handling, Publisher(db, Stream()), lease_seconds=lease, concurrency=4, parked_after=3)
+    slow = tuple(Slow(kind, prepare, work, write_result) for kind in ("work", "other"))
+    return Jobs(
+        db,
+        Handling("operator", Handlers(slow=slow, timers=timers, ignores=heard)),
+        Outbox(db),
+        lease_seconds=lease,
+        concurrency=slots,
+        per_tenant=per_tenant,
+        parked_after=3,
+        breaker=breaker,
+    )
 
 
-async def start(db: Database, *started: StartJob, cancels: tuple[CancelJobs, ...] = ()) -> None:
+async def start(db: Database, *started: StartJob, cancels: tuple[CancelJobs, ...] = (), tenant: UUID = TENANT) -> None:
     async with db.transaction() as tx:
-        await perform(tx, Effects(jobs=started, cancels=cancels), tenant=TENANT, cause=uuid4(), traceparent="")
+        await perform(tx, Effects(jobs=started, cancels=cancels), tenant=tenant, cause=uuid4(), traceparent="")
 
 
 async def make_due(db: Database) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
+from prometheus_client import REGISTRY
 
 from contracts import topology
 from contracts.messages import ContactSeen, Message
@@ -123,7 +124,11 @@ async def has_effects(db: Database, number: int) -> bool:
 
 
 async def all_is_published(db: Database) -> bool:
-    return await one_value(db, "select not exists (select 1 from outbox where published_at is null)")
+    return await one_value(
+        db,
+        """select not exists (select 1 from outbox o join outbox_writer w using (writer)
+             where o.batch > w.mark and w.swept_at is null) and not exists (select 1 from outbox_again)""",
+    )
 
 
 async def quarantined(db: Database) -> int:
@@ -137,3 +142,10 @@ async def parked_lanes(db: Database) -> int:
 async def one_value(db: Database, sql: str, *args: Any) -> Any:
     async with db.autocommit() as tx:
         return await tx.value(sql, *args)
+
+
+def told(name: str, **labels: str) -> float:
+    """What a scrape of this process would find; fails when the series is not there."""
+    found = REGISTRY.get_sample_value(name, labels)
+    assert found is not None, f"{name}{labels} is told by nobody"
+    return found
