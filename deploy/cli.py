@@ -3,8 +3,9 @@
 import asyncio
 import runpy
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import msgspec
 import typer
@@ -12,6 +13,12 @@ from rich.console import Console
 
 from contracts import generate
 from contracts.topology import SERVICES
+from deploy import lanes
+
+if TYPE_CHECKING:
+    from shared.bus.setup import Drift, Outcome, Setup
+
+T = TypeVar("T")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,10 +28,13 @@ app = typer.Typer(
 )
 bus = typer.Typer(no_args_is_help=True, help="Streams, consumers and rights of the bus.")
 keys = typer.Typer(no_args_is_help=True, help="Keys and passwords of an installation.")
+database = typer.Typer(no_args_is_help=True, help="Roles and rights of the database.")
 demo = typer.Typer(no_args_is_help=True, help="Scripted runs through the whole system, on servers of their own.")
 app.add_typer(bus, name="bus")
 app.add_typer(keys, name="keys")
+app.add_typer(database, name="database")
 app.add_typer(demo, name="demo")
+app.add_typer(lanes.app, name="lanes")
 
 console = Console(highlight=False)
 
@@ -81,16 +91,30 @@ def migrate(
 
 
 @app.command()
-def probe(url: Annotated[str, typer.Argument(help="Address of a probe.")] = "http://127.0.0.1:8081/readyz") -> None:
+def probe(
+    url: Annotated[str, typer.Argument(help="Address of a probe.")] = "http://127.0.0.1:8081/readyz",
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="Authorities (PEM) to verify https against; none: do not verify.")
+    ] = None,
+) -> None:
     """Ask a probe; exit 0 when it says yes. For images without a shell.
 
     Example: chancela probe http://127.0.0.1:8081/readyz
     """
-    import urllib.request  # noqa: PLC0415 - a probe must start fast
+    import ssl  # noqa: PLC0415 - a probe must start fast
+    import urllib.error  # noqa: PLC0415
+    import urllib.request  # noqa: PLC0415
 
+    context = ssl.create_default_context(cafile=ca)
+    if ca is None:  # as Kubernetes' own probes: the port is our own
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     try:
-        with urllib.request.urlopen(url, timeout=3) as answer:  # noqa: S310 - the address is the caller's own
+        with urllib.request.urlopen(url, timeout=3, context=context) as answer:  # noqa: S310 - the address is the caller's own
             console.print(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        with error:
+            _fail(f"{url}: {error.code} {error.read().decode(errors='replace')}")
     except OSError as error:
         _fail(f"{url}: {error}")
 
@@ -131,17 +155,35 @@ def render(path: Annotated[str, typer.Argument(help="One of the generated files;
 class _Admin(msgspec.Struct):
     nats_url: str
     nats_admin_seed: str
+    nats_ca_file: str = ""
+    nats_cert_file: str = ""
+    nats_key_file: str = ""
     nats_replicas: int = 1
 
 
 @bus.command("apply")
-def apply(json: Json = False) -> None:
+def apply(
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="Repair this too, by the name that `bus check` gives it; `*` as in file names. Repeatable."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Create and repair streams and consumers (CHANCELA_NATS_URL, CHANCELA_NATS_ADMIN_SEED or …_FILE).
+
+    What could lose messages is left to you and named; exit 1 when there is any.
 
     Example: chancela bus apply
     """
-    changes = _setup(repair=True)
-    _print(json, {"changes": changes}, "\n".join(changes) or "nothing to do")
+
+    async def run(setup: "Setup") -> "Outcome":
+        return await setup.apply(accept or ())
+
+    outcome = _with_setup(run)
+    repaired, left = ([str(one) for one in some] for some in (outcome.repaired, outcome.left))
+    lines = [*(f"repaired  {one}" for one in repaired), *(f"LEFT      {one}" for one in left)]
+    _print(json, {"changes": repaired, "left": left}, "\n".join(lines) or "nothing to do")
+    raise typer.Exit(1 if left else 0)
 
 
 @bus.command("check")
@@ -150,20 +192,28 @@ def check(json: Json = False) -> None:
 
     Example: chancela bus check --json
     """
-    drift = _setup(repair=False)
+
+    async def run(setup: "Setup") -> "list[Drift]":
+        return await setup.drift()
+
+    drift = [str(one) for one in _with_setup(run)]
     _print(json, {"drift": drift}, "\n".join(drift) or "as the map says")
     raise typer.Exit(1 if drift else 0)
 
 
-def _setup(*, repair: bool) -> list[str]:
+def _with_setup(work: "Callable[[Setup], Awaitable[T]]") -> T:
     from deploy.local.bus import wanted_streams  # noqa: PLC0415 - as in `dev`
     from shared.bus.setup import Setup, SetupError  # noqa: PLC0415
     from shared.config import ConfigError, environment, load  # noqa: PLC0415
+    from shared.tls import NATS, client_context  # noqa: PLC0415
 
-    async def run(admin: _Admin) -> list[str]:
-        setup = await Setup.open(admin.nats_url, admin.nats_admin_seed, wanted_streams(), replicas=admin.nats_replicas)
+    async def run(admin: _Admin) -> T:
+        tls = client_context(NATS, admin.nats_ca_file, admin.nats_cert_file, admin.nats_key_file)
+        setup = await Setup.open(
+            admin.nats_url, admin.nats_admin_seed, wanted_streams(), replicas=admin.nats_replicas, tls=tls
+        )
         try:
-            return await (setup.apply() if repair else setup.drift())
+            return await work(setup)
         finally:
             await setup.close()
 
@@ -175,16 +225,66 @@ def _setup(*, repair: bool) -> list[str]:
         _fail(str(error), code=3)
 
 
+@database.command("check")
+def check_database(json: Json = False) -> None:
+    """Report what differs from the map in roles, rights and row-level security; exit 1 when anything does.
+
+    Reads only, as a superuser (CHANCELA_DATABASE_SUPERUSER_URL or …_FILE).
+
+    Example: chancela database check --json
+    """
+    import asyncpg  # noqa: PLC0415 - as in `dev`
+
+    from deploy.drift import database_drift  # noqa: PLC0415
+    from deploy.roles import Superuser  # noqa: PLC0415
+    from shared.config import ConfigError, environment, load  # noqa: PLC0415
+
+    try:
+        drift = asyncio.run(database_drift(load(Superuser, environment()).database_superuser_url))
+    except ConfigError as error:
+        _fail(str(error), code=2)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        _fail(f"CHANCELA_DATABASE_SUPERUSER_URL: {error}", code=3)
+    _print(json, {"drift": drift}, "\n".join(drift) or "as the map says")
+    raise typer.Exit(1 if drift else 0)
+
+
 @keys.command("create")
 def create(folder: Annotated[Path, typer.Argument(help="Where the key files go; existing ones are kept.")]) -> None:
-    """Make every key and password that is missing, and print the public NKEYs for the NATS configuration.
+    """Make every key and password that is missing, and print the public keys as NATS' configuration names them.
 
     Example: chancela keys create ./secrets
     """
-    from deploy.keys import create_keys, public_nkeys  # noqa: PLC0415 - as in `dev`
+    from deploy.keys import create_keys, nats_users  # noqa: PLC0415 - as in `dev`
 
     create_keys(folder)
-    sys.stdout.writelines(f"{name}={value}\n" for name, value in public_nkeys(folder).items())
+    sys.stdout.write(nats_users(folder))
+
+
+@keys.command("rotate")
+def rotate(
+    identity: Annotated[str, typer.Argument(help="A service, or admin, auditor, sys.")],
+    folder: Annotated[Path, typer.Option("--keys", help="The key folder.", exists=True, file_okay=False)],
+    step: Annotated[str, typer.Option(help="admit, switch or retire; none: say where it is.")] = "",
+    only: Annotated[str, typer.Option(help="nats or database; none: both.")] = "",
+    json: Json = False,
+) -> None:
+    """Exchange an identity's NATS key and database passwords in three steps, and say what to do after each.
+
+    Example: chancela keys rotate operator --keys ./secrets --step admit
+    """
+    from deploy.rotate import RotationError, Step, what_next  # noqa: PLC0415 - as in `dev`
+    from deploy.rotate import rotate as do  # noqa: PLC0415
+
+    if step not in ("", *Step) or only not in ("", "nats", "database"):
+        _fail(f"--step is one of {', '.join(Step)}; --only is nats or database", code=2)
+    try:
+        if step:
+            do(folder, identity, Step(step), only)
+        lines = what_next(folder, identity, only)
+    except RotationError as error:
+        _fail(str(error), code=2)
+    _print(json, {"identity": identity, "next": lines}, "\n".join(lines))
 
 
 @demo.command("conversation")
@@ -213,6 +313,31 @@ def webhooks(
     from deploy.demo.webhooks import main  # noqa: PLC0415 - as in `dev`
 
     raise typer.Exit(main(file, json=json, console=console))
+
+
+@app.command()
+def bench(  # noqa: PLR0917 - a command's options
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller and fewer rounds: at most four minutes.")] = False,
+    json: Json = False,
+    only: Annotated[str, typer.Option(help="Names of benches, with commas between; empty means all.")] = "",
+    stored: Annotated[int | None, typer.Option(help="Messages that the growth bench stores.", min=1000)] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Also print where our hop spends its CPU.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Keep the result in this file too (JSON).")] = None,
+) -> None:
+    """Measure the bus against what it is built on, on servers of its own; prints medians and ratios.
+
+    Example: chancela bench --quick --only fetch,hop
+    """
+    from deploy.bench.command import main  # noqa: PLC0415 - as in `dev`
+    from deploy.bench.run import NAMES  # noqa: PLC0415
+
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        _fail(f"there is no bench {', '.join(unknown)}; there are {', '.join(NAMES)}", code=2)
+    raise typer.Exit(
+        main(quick=quick, json=json, only=names, stored=stored, profile=profile, save=save, console=console)
+    )
 
 
 def _known(service: str) -> str:

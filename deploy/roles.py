@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 
-from deploy.local.database import create_roles
+from deploy.local.database import StillUsed, create_roles
 from shared.config import ConfigError, environment, load
 
 
@@ -23,11 +23,14 @@ class Superuser(msgspec.Struct, frozen=True, kw_only=True):
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m deploy.roles", description=__doc__)
     options.add_argument("keys", type=Path, help="folder of `chancela keys create`")
-    keys: Path = options.parse_args().keys
+    options.add_argument(
+        "--cut", action="store_true", help="end the sessions of a retired login (a leaked password) instead of refusing"
+    )
+    given = options.parse_args()
     try:
         url = load(Superuser, environment()).database_superuser_url
-        asyncio.run(create_roles(url, urlsplit(url).path.lstrip("/"), keys))
-    except (ConfigError, OSError, asyncpg.PostgresError) as error:
+        asyncio.run(create_roles(url, urlsplit(url).path.lstrip("/"), given.keys, cut=given.cut))
+    except (ConfigError, OSError, asyncpg.PostgresError, StillUsed) as error:
         sys.exit(f"roles: {error}")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from contracts import generate
-from deploy.keys import public_nkeys, read_key
-from shared.bus.setup import Setup
+from deploy.keys import nats_users, read_key
+from shared.bus.setup import EVERYTHING, Outcome, Setup
 
 SERVER = """
 server_name: local
@@ -22,18 +22,17 @@ jetstream {{ max_mem: 64M, max_file: 32G, sync_interval: "{sync_interval}", stri
 
 def server_config(keys: Path, *, sync_interval: str = "10s") -> str:
     """Text of a nats-server configuration file; address and store folder come by flags."""
-    named = "\n".join(f"{name}: {value}" for name, value in public_nkeys(keys).items())
-    return f"{named}\n{SERVER.format(sync_interval=sync_interval)}\n{generate.nats_accounts()}"
+    return f"{nats_users(keys)}\n{SERVER.format(sync_interval=sync_interval)}\n{generate.nats_accounts()}"
 
 
 def wanted_streams() -> Mapping[str, object]:
     return msgspec.json.decode(generate.streams())
 
 
-async def apply_streams(url: str, keys: Path, *, ack_wait_seconds: float | None = None) -> list[str]:
-    """Run the setup job; returns what it changed."""
+async def apply_streams(url: str, keys: Path, *, ack_wait_seconds: float | None = None) -> Outcome:
+    """Run the setup job, as for a new release on this machine: whatever differs is made as the map says."""
     setup = await Setup.open(url, read_key(keys, "admin.nk"), wanted_streams(), ack_wait_seconds=ack_wait_seconds)
     try:
-        return await setup.apply()
+        return await setup.apply(EVERYTHING)
     finally:
         await setup.close()

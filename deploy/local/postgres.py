@@ -116,6 +116,23 @@ def start_postgres(directory: Path, *, port: int | None = None, settings: Mappin
     return Postgres(home, sockets, port, child, binaries)
 
 
+def running_dsn(directory: Path, database: str, user: str, password: str) -> str | None:
+    """Address, on its socket, of the server that somebody started on `directory`; None when none runs there."""
+    pointed = directory.absolute()
+    if not pointed.is_dir():
+        return None
+    try:
+        lines = (reachable_home(server_account(), pointed) / "data" / "postmaster.pid").read_text().splitlines()
+        pid, port, sockets = int(lines[0]), lines[3], lines[4]
+    except (OSError, ValueError, IndexError):  # absent, not ours to read, or being written
+        return None
+    if not _is_alive(pid):
+        return None
+    login = f"{quote(user, safe='')}:{quote(password, safe='')}"
+    place = urlencode({"host": sockets, "port": port}, safe="/")
+    return f"postgresql://{login}@/{quote(database, safe='')}?{place}"
+
+
 def erase_postgres(directory: Path) -> None:
     """Remove a stopped server with all its data, wherever it is kept."""
     if directory.exists():
@@ -204,7 +221,7 @@ def _short_folder(account: Account | None) -> str:
 def _wait_until_ready(data: Path, child: Child) -> None:
     def is_ready() -> bool:
         if child.is_running():
-            return _status(data) == (child.pid, "ready")
+            return _status(data) in {(child.pid, "ready"), (child.pid, "standby")}
         if _STILL_IN_USE not in child.log_tail():
             raise RuntimeError(f"PostgreSQL ended with code {child.exit_code} instead of starting:\n{child.log_tail()}")
         child.start_again()  # sessions of a killed server are about to notice that it is gone

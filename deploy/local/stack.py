@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from contracts.topology import SERVICES
-from deploy.keys import create_keys, read_key
+from deploy.keys import create_keys, login_in_use
 from deploy.local import database
 from deploy.local.bus import apply_streams, server_config
 from deploy.local.layout import DATABASE, Layout
@@ -105,8 +105,7 @@ class Stack:
     def database_url(self, service: str, kind: str) -> str:
         """Connection of one of a service's three roles."""
         assert self.postgres is not None
-        role = f"{service}_{kind}"
-        return self.postgres.dsn(DATABASE, role, read_key(self.layout.keys, f"{role}.password"))
+        return self.postgres.dsn(DATABASE, *login_in_use(self.layout.keys, f"{service}_{kind}"))
 
     def superuser_url(self) -> str:
         assert self.postgres is not None

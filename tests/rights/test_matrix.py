@@ -13,7 +13,7 @@ from contracts import topology
 from contracts.topology import STREAMS, TOPICS
 from deploy.keys import read_key
 from deploy.local.bus import wanted_streams
-from shared.bus.setup import Setup
+from shared.bus.setup import Drift, Setup
 from tests.rights.wire import Wire
 from tests.rights.world import ACK_WAIT_SECONDS, CONSUMERS, IDENTITIES, World
 
@@ -165,7 +165,7 @@ async def subjects_in_streams(world: World) -> set[str]:
     return found
 
 
-async def drift(world: World) -> list[str]:
+async def drift(world: World) -> list[Drift]:
     """What an allowed but invalid request might have changed."""
     seed = read_key(world.keys, "admin.nk")
     setup = await Setup.open(world.server.url, seed, wanted_streams(), ack_wait_seconds=ACK_WAIT_SECONDS)

@@ -53,7 +53,7 @@ async def test_a_key_that_the_server_does_not_know_is_refused_and_named(world: W
 async def test_a_denied_publish_ends_the_process(world: World) -> None:
     subject = topology.subject(topology.BY_ROOT["send.cmd"], uuid4())
     async with connected(world, "operator") as connection:
-        assert await connection.publish([Row(1, uuid4(), subject, {}, b"x")]) == []
+        assert (await connection.publish([Row((0, 0, 1), uuid4(), subject, {}, b"x")])).taken == []
         with pytest.raises(Refused, match=r"(?i)refuses the identity of operator: .*publish to .*send\.cmd"):
             await asyncio.wait_for(asyncio.shield(connection.fatal), SECONDS)
 
@@ -68,7 +68,9 @@ async def test_another_services_key_under_an_own_name_ends_the_process(world: Wo
 async def test_an_allowed_publish_is_acknowledged_and_ends_nothing(world: World) -> None:
     subject = topology.subject(topology.BY_ROOT["operator.cases"], uuid4())
     async with connected(world, "operator") as connection:
-        assert await connection.publish([Row(7, uuid4(), subject, {}, b"x")]) == [7]
+        assert [
+            row.place for row in (await connection.publish([Row((0, 0, 7), uuid4(), subject, {}, b"x")])).taken
+        ] == [(0, 0, 7)]
         assert not connection.fatal.done()
 
 
