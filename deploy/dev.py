@@ -14,6 +14,7 @@ from deploy.local.layout import Layout, Ports
 from deploy.local.ports import PortTakenError
 from deploy.local.postgres import erase_postgres
 from deploy.local.stack import Stack
+from shared.migrate import MigrationError
 
 LOOK_EVERY_SECONDS = 0.5
 ENDS_BEFORE_GIVING_UP = 5
@@ -36,7 +37,7 @@ def run(home: Path, *, fresh: bool, port: int, console: Console) -> int:
     except PortTakenError as error:
         console.print(f"[red]{error}[/]\nChoose another with --port.")
         return 2
-    except RuntimeError as error:
+    except (RuntimeError, MigrationError) as error:
         console.print(f"[red]{error}[/]\nLogs: {home / 'logs'}")
         return 1
     except KeyboardInterrupt:

@@ -26,6 +26,7 @@ class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
     database_web_url: str = ""
     """Connection of the role `<service>_web`; only services with pages have one."""
     nats_url: str
+    """One address, or several separated by commas."""
     nats_seed: str
     """NKEY seed of this service's own account."""
     nats_ca_file: str = ""

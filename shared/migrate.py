@@ -116,6 +116,11 @@ async def _bring(connection: "asyncpg.Connection[asyncpg.Record]", service: str,
     if BASELINE not in applied:
         await _apply(connection, service, baseline, also=migrations)
         return [baseline.name]
+    if not migrations and applied[BASELINE] != baseline.sha256:
+        raise MigrationError(
+            f"{service}: this schema was made before the first release and cannot be brought to it; start anew"
+            " (on a laptop: chancela dev --fresh)"
+        )
     done: list[str] = []
     for step in migrations:
         if applied.get(step.name, step.sha256) != step.sha256:

@@ -120,7 +120,9 @@ async def _run(service: Service[C], settings: C) -> None:
         if schema[0]:
             return schema[0]
         context = context_ref[0]
-        return context.bus.why_not_ready() if await context.db.is_alive() else "the database does not answer"
+        if why_not := context.bus.why_not_ready():
+            return why_not
+        return "" if await context.db.is_alive() else "the database does not answer"
 
     async def look() -> repair.Standing | None:
         if not context_ref:

@@ -1,9 +1,11 @@
 """The command: measure, print, keep."""
 
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 from rich.console import Console
@@ -23,6 +25,7 @@ def main(
     console: Console,
 ) -> int:
     """Exit code: 0 when everything ran (a missed target is told, not an error), 1 when a bench could not run."""
+    signal.signal(signal.SIGTERM, _leave_in_order)
     aside = Console(stderr=True, highlight=False)
     with tempfile.TemporaryDirectory(prefix="chancela-profile-") as folder:
         file = Path(folder) / "hop.prof" if profile else None
@@ -39,6 +42,11 @@ def main(
         save.parent.mkdir(parents=True, exist_ok=True)
         save.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
     return 1 if report.failed else 0
+
+
+def _leave_in_order(*_: object) -> NoReturn:
+    """SIGTERM ends it as Ctrl-C does: servers stopped, folders removed."""
+    raise KeyboardInterrupt
 
 
 def _wide(console: Console) -> Console:

@@ -138,7 +138,9 @@ class Bus:
         return self._connection.is_connected
 
     def why_not_ready(self) -> str:
-        """Empty unless too many lanes or jobs were parked in a row."""
+        """Empty unless NATS refused us, which ends the process, or too many lanes or jobs were parked in a row."""
+        if self._connection.is_refused:
+            return "refused by NATS; the log says why"
         return self._breaker.why_not_ready() or self._job_breaker.why_not_ready()
 
     @asynccontextmanager

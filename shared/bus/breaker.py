@@ -97,6 +97,7 @@ class Breaker:
         """While open: has a person asked to go on?"""
         if not self._open:
             return
+        asked_at = monotonic()  # before, so that a slow answer never makes an old wish look new
         try:
             async with self._db.autocommit() as tx:
                 resumed_ago: float | None = await tx.value(_RESUMED)
@@ -104,7 +105,7 @@ class Breaker:
             return
         if resumed_ago is None:
             return
-        resumed_at = monotonic() - resumed_ago
+        resumed_at = asked_at - resumed_ago
         for kind in [kind for kind, stop in self._open.items() if stop.since < resumed_at]:
             self._parked.pop(kind, None)
             self._close(kind, "a person asked for it")

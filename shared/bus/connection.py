@@ -195,10 +195,11 @@ class Connection:
         tokens = [str(self._counter + 1 + index) for index in range(len(rows))]
         self._counter += len(rows)
         self._waiting.update((token, (flight, index)) for index, token in enumerate(tokens))
+        addressed = [(row, f"{self._reply_prefix}.{token}") for row, token in zip(rows, tokens, strict=True)]
         try:
             for at in range(0, len(rows), WRITTEN_AT_ONCE):
-                page = list(zip(rows, tokens, strict=True))[at : at + WRITTEN_AT_ONCE]
-                await self._write([(row, f"{self._reply_prefix}.{token}") for row, token in page])
+                page = addressed[at : at + WRITTEN_AT_ONCE]
+                await self._write(page)
                 sent += len(page)
         except nats.errors.Error as error:
             _log.warning("publishing stopped", error=repr(error), published=sent, of=len(rows))
@@ -281,8 +282,14 @@ class Connection:
             await self._link.release()
             self._count_loss()
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the process is about to end because of it."""
+        return self.fatal.done() and not self.fatal.cancelled() and self.fatal.exception() is not None
+
     def _end(self, why: Exception) -> None:
         if not self.fatal.done():
+            _log.error("the bus is lost for good, this process ends", why=str(why))
             self.fatal.set_exception(why)
 
 

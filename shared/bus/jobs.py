@@ -15,7 +15,7 @@ Laws
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared import crash, log, metrics, trace
 from shared.bus.breaker import Breaker
@@ -25,6 +25,9 @@ from shared.bus.inbox import BACKOFF_SECONDS, storable
 from shared.bus.outbox import Outbox, Said
 from shared.bus.turns import FREE, HEADS, SUSPECT, Turns
 from shared.db import TRANSIENT, Database, Row, Tx
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 _log = log.get(__name__)
 
@@ -72,6 +75,8 @@ class Jobs:
         self._slow = Turns(slow, concurrency, per_tenant or max(1, concurrency * 3 // 4), self._breaker)
         self._timed = Turns(timed, timers, timers, self._breaker)
         self._suspect = Turns(handling.job_kinds, 1, 1, self._breaker)
+        self._slots: dict[UUID, Turns] = {}
+        """Whose slot each run holds, by its lease's token."""
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
@@ -79,7 +84,7 @@ class Jobs:
     async def run_due(self) -> int:
         """Run what is due now to its end; returns how many jobs that were. For tests and repairs."""
         taken = await self._take_quietly()
-        await asyncio.gather(*(self._run(job, turns) for job, turns in taken))
+        await asyncio.gather(*(self._run(job) for job in taken))
         return len(taken)
 
     def wake(self) -> None:
@@ -91,10 +96,10 @@ class Jobs:
         while not self._is_stopping:
             taken = await self._take_quietly()
             if self._is_stopping:
-                await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job, _ in taken))
+                await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job in taken))
                 return
-            for job, turns in taken:
-                task = asyncio.create_task(self._run(job, turns))
+            for job in taken:
+                task = asyncio.create_task(self._run(job))
                 self._running.add(task)
                 task.add_done_callback(self._done)
             if not taken and self._slow.is_round_over and self._timed.is_round_over:
@@ -119,14 +124,14 @@ class Jobs:
             return
         self._wake.clear()
 
-    async def _take_quietly(self) -> list[tuple[Job, Turns]]:
+    async def _take_quietly(self) -> list[Job]:
         await self._breaker.look()
-        taken: list[tuple[Job, Turns]] = []
+        taken: list[Job] = []
         for turns, take in ((self._timed, self._by_turns), (self._slow, self._by_turns), (self._suspect, self._one)):
             if turns.is_idle:
                 continue
             try:
-                taken += [(job, turns) for job in await self._begun(turns, await take(turns))]
+                taken += await self._begun(turns, await take(turns))
             except TRANSIENT as error:
                 _log.warning("jobs cannot be read", error=repr(error))
                 await asyncio.sleep(0.5)
@@ -149,6 +154,7 @@ class Jobs:
         jobs = [_job(row) for row in rows if row["lost"] < self._parked_after]
         for job in jobs:
             turns.begun(job.tenant)
+            self._slots[job.token] = turns
         for row in rows:
             if row["lost"] >= self._parked_after:
                 await self._park(_job(row), f"its process ended {row['lost']} times while it ran")
@@ -160,13 +166,13 @@ class Jobs:
         self._running.discard(task)
         self._wake.set()
 
-    async def _run(self, job: Job, turns: Turns) -> None:
+    async def _run(self, job: Job) -> None:
         trace.start(job.traceparent)
         try:
             with metrics.JOBS_RUNNING.track_inprogress(), metrics.JOB_SECONDS.labels(job.kind).time():
                 result = await self._outcome(job)
         finally:
-            turns.ended(job.tenant)
+            self._slots.pop(job.token).ended(job.tenant)
         metrics.JOBS.labels(job.kind, result).inc()
 
     async def _outcome(self, job: Job) -> str:

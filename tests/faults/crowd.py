@@ -22,6 +22,8 @@ LOOK_SECONDS = 0.3
 PATIENCE_SECONDS = 5.0
 """After this a text that the conversation has left behind is read again and confirmed."""
 ANSWER_SECONDS = 20.0
+LATECOMER_SECONDS = 1.0
+"""Between the customers who write only because the trouble takes longer than planned."""
 SYLLABLES = tuple("ba bel cor dan fir gal hum jol lim mar nor pel quin rus sol tav vel xan zim dor".split())  # noqa: SIM905 - easier to read
 
 
@@ -68,7 +70,7 @@ class Crowd:
                 while self.has_trouble or not self.has_enough:
                     group.create_task(self._customer(phone, self.begun))
                     self.begun += 1
-                    await asyncio.sleep(self.seconds / self.chats)
+                    await asyncio.sleep(LATECOMER_SECONDS if self.has_enough else self.seconds / self.chats)
             self.has_written_all = True
             await self.is_over.wait()
             looking.cancel()

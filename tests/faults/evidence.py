@@ -56,7 +56,13 @@ class Evidence:
             *rest,
             *(f"obligation {row['id']} is {row['state']}" for row in waiting),
             *await self._unanswered(),
+            *await self._undelivered(),
         ]
+
+    async def _undelivered(self) -> list[str]:
+        """Webhooks that the phone still brings, again and again."""
+        pending = (await self._asked("state"))["pending"]
+        return [f"the phone: {pending} webhooks"] if pending else []
 
     async def _behind(self, topic: topology.Topic, hearer: str) -> list[str]:
         rows = await self._connection.fetch(
@@ -110,13 +116,7 @@ class Evidence:
         echoes = [
             f"our own words taken for a person's: {one.text}" for one in await self._said("ingest", m.PhoneReplied)
         ]
-        return (
-            intake
-            + Findings(invented=echoes)
-            + await self._bus()
-            + sends
-            + Findings(unfinished=await self.unfinished())
-        )
+        return intake + Findings(invented=echoes) + await self._bus() + sends
 
     async def _bus(self) -> Findings:
         """Every service heard every message of every lane under its own id, once, in its place."""
@@ -174,9 +174,12 @@ class Evidence:
         ]
 
     async def _received(self) -> list[tuple[str, str]]:
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
-            requests = (await client.get(f"{self._stack.layout.phone_url}/_control/received")).json()
+        requests = await self._asked("received")
         return [(one["chat"], one["text"]) for one in requests if one["outcome"].split(",")[0] in TAKEN]
+
+    async def _asked(self, page: str) -> Any:
+        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+            return (await client.get(f"{self._stack.layout.phone_url}/_control/{page}")).json()
 
     async def _said(self, service: str, kind: type[m.Message]) -> list[Any]:
         rows = await self._connection.fetch(

@@ -38,7 +38,8 @@ def effects_after() -> None:
                 await usual_run(self, tx, *what)
         return lanes
 
-    Inbox._run, Inbox._take = run, take
+    Inbox._run = run  # pyright: ignore[reportAttributeAccessIssue] - takes whatever the real one takes
+    Inbox._take = take
 
 
 def effects_before() -> None:
@@ -51,7 +52,7 @@ def effects_before() -> None:
             await usual(self, own, *what)
         crash.point("mutant.between")
 
-    Inbox._run = run
+    Inbox._run = run  # pyright: ignore[reportAttributeAccessIssue] - takes whatever the real one takes
 
 
 def ack_first() -> None:

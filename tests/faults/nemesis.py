@@ -15,7 +15,7 @@ from shared import crash
 from tests.faults import disks
 from tests.faults.greed import all_connections_of
 from tests.faults.installation import Installation
-from tests.faults.plan import Blow, Kind, service_of
+from tests.faults.plan import POINTS, Blow, Kind, service_of
 
 CRASH_SECONDS = 20.0
 STOPS_WITHIN_SECONDS = 30.0
@@ -50,6 +50,7 @@ class Nemesis:
     """Each blow, with the second of the run at which it fell."""
     struck: set[Kind] = field(default_factory=set[Kind])
     calls_interrupted: int = 0
+    _points: set[str] = field(default_factory=set[str])
     _armed: dict[str, str] = field(default_factory=dict[str, str])
     _wakes_at: dict[str, float] = field(default_factory=dict[str, float])
     _began: float = field(default_factory=time.monotonic)
@@ -57,10 +58,10 @@ class Nemesis:
     def carry_out(self, blows: Iterable[Blow], until: Callable[[], bool]) -> None:
         """One after the other until it is enough; then what is armed gets its last chance.
 
-        The first round is carried out to the end of its kinds, however long it takes.
+        Every kind and every point has its turn, however long it takes.
         """
         for blow in blows:
-            if until() and self.struck >= self.installation.can:
+            if until() and self.has_tried_all:
                 break
             self.watch(blow.pause_seconds)
             self.done.append(f"{time.monotonic() - self._began:6.1f} {blow}")
@@ -68,6 +69,10 @@ class Nemesis:
             self.struck.add(blow.kind)
         self.watch(max([at - time.monotonic() for at in self._wakes_at.values()], default=0.0))
         self._disarm()
+
+    @property
+    def has_tried_all(self) -> bool:
+        return self.struck >= self.installation.can and self._points >= POINTS.keys()
 
     @property
     def killed(self) -> int:
@@ -172,6 +177,7 @@ class Nemesis:
         planned = {**(plain.env or {}), crash.VARIABLE: f"{point}@{blow.number}"}
         self.installation.processes.start(pod, replace(plain, env=planned))
         self._armed[pod] = point
+        self._points.add(point)
 
     def _jump(self, blow: Blow) -> None:
         """The wall clock of one pod is wrong for a while; its monotonic clock is not."""

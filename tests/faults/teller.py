@@ -2,7 +2,7 @@
 
 - `sweeps`   says nothing: the pod that takes over what another one leaves
 - `says`     so many rounds over the same lanes, as fast as it can, then lives on
-- `talks`    the same in a longer while, so that a lane's messages come one by one
+- `talks`    in a few lanes and a longer while, so that a lane's messages come one by one
 - `late`     a transaction that stays open while later ones are published, then commits, and dies at once
 - `frozen`   stops itself (SIGSTOP) inside an open transaction; woken, it commits, and dies at once
 - `awakes`   stops itself before it says something; woken, it says it, and dies at once
@@ -32,6 +32,7 @@ TENANT = UUID(int=7)
 LANES, ROUNDS = 40, 12
 SILENT_SECONDS = 2.0
 """Shorter than in production, so that a test need not wait a quarter of a minute for a sweep."""
+TALKING_LANES = 10
 TALK_PAUSE_SECONDS = 0.25
 LATE_SECONDS = 2.5
 """Longer than a mark takes to be written."""
@@ -68,8 +69,8 @@ class Teller:
             await self.say(*range(LANES))
 
     async def talks(self) -> None:
-        for _ in range(2 * ROUNDS):
-            await self.say(*range(LANES))
+        for _ in range(ROUNDS):
+            await self.say(*range(TALKING_LANES))
             await asyncio.sleep(TALK_PAUSE_SECONDS)
 
     async def late(self) -> None:

@@ -37,7 +37,7 @@ def hearing_dies_at(*points: str) -> Blows:
         await said_all(wire.teller(REAL, "says"))
         for point in points:
             await dead(wire.hearer(mutant, dies_at=point))
-        wire.hearer(mutant)
+        await started(wire.hearer(mutant))
         return await wire.judged(mutant)
 
     return blows
@@ -75,7 +75,7 @@ async def two_pods_say(wire: Wire, mutant: str) -> Findings:
     """Two pods say things in the same lanes."""
     for teller in [wire.teller(mutant, "says") for _ in range(2)]:
         await said_all(teller)
-    wire.hearer(REAL)
+    await started(wire.hearer(REAL))
     return await wire.judged(mutant)
 
 
@@ -84,7 +84,7 @@ def saying_dies(what: str) -> Blows:
 
     async def blows(wire: Wire, mutant: str) -> Findings:
         await said_all(wire.teller(mutant, "sweeps"))
-        wire.hearer(REAL)
+        await started(wire.hearer(REAL))
         await dead(wire.teller(mutant, what, dies_at="teller.end"))
         return await wire.judged(mutant)
 
@@ -96,7 +96,7 @@ def saying_is_frozen(what: str) -> Blows:
 
     async def blows(wire: Wire, mutant: str) -> Findings:
         await said_all(wire.teller(mutant, "sweeps"))
-        wire.hearer(REAL)
+        await started(wire.hearer(REAL))
         frozen = wire.teller(mutant, what, dies_at="teller.end")
         await stopped(frozen)
         await asyncio.sleep(FROZEN_SECONDS)
@@ -109,7 +109,7 @@ def saying_is_frozen(what: str) -> Blows:
 
 async def all_of_saying_at_once(wire: Wire, mutant: str) -> Findings:
     await said_all(wire.teller(mutant, "sweeps"))
-    wire.hearer(REAL)
+    await started(wire.hearer(REAL))
     frozen = [wire.teller(mutant, what, dies_at="teller.end") for what in ("frozen", "awakes")]
     dying = [wire.teller(mutant, what, dies_at="teller.end") for what in ("late", "aborts")]
     for teller in frozen:

@@ -29,7 +29,7 @@ ACK_WAIT_SECONDS = 1.0
 LEASE_SECONDS = 1.0
 PATIENCE_SECONDS = 30.0
 """With the real bus, which always gets there; a busy machine takes its time."""
-STANDSTILL_SECONDS = 5.0
+STANDSTILL_SECONDS = 6.0
 """With a mutant: several times the wait for an acknowledgement, a lease or a sweep."""
 AFTERWARDS_SECONDS = 2.0
 """When all is heard: time for what comes a second time."""
@@ -125,7 +125,7 @@ class Wire:
             count = sum(map(len, effects.values()))
             if count != known:
                 known, moved_at = count, clock()
-            patience = AFTERWARDS_SECONDS if not found.lost else standstill if count else PATIENCE_SECONDS
+            patience = standstill if found.lost else AFTERWARDS_SECONDS
             if clock() > moved_at + patience:
                 return found
             await asyncio.sleep(0.2)

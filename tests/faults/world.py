@@ -36,7 +36,6 @@ SETTINGS = {
     "delivery": {"CALL_TIMEOUT_SECONDS": "5"},
 }
 POSTGRES = {"max_connections": "200"}
-QUIET_LOOKS = 2
 STANDSTILL_SECONDS = 60.0
 """Longer than any pause of the system itself: leases, backoffs and redeliveries are seconds here."""
 WEBHOOK_ATTEMPTS = 300
@@ -112,9 +111,8 @@ def run(*, chats: int, seconds: float, seed: int) -> Outcome:
                 crowd.has_trouble = False
             while talk.is_writing():
                 nemesis.watch(0.5)
-            drain(installation, nemesis)
+            findings, uncertain = settled(installation, crowd, nemesis)
         lasted = time.monotonic() - began
-        findings, uncertain = asyncio.run(_judge(installation, crowd, nemesis))
         outcome = Outcome(findings, crowd, nemesis, uncertain, lasted, installation.why_not)
         if findings:
             asyncio.run(_keep(installation, outcome))
@@ -167,24 +165,38 @@ def talking(crowd: Crowd) -> Generator[Talk]:
         talk.end()
 
 
-def drain(installation: Installation, nemesis: Nemesis) -> None:
-    """Until nothing is on its way, twice in a row, or nothing moves any more: the judges name what is left."""
-    known, moved_at, quiet = [""], time.monotonic(), 0
-    while quiet < QUIET_LOOKS and time.monotonic() < moved_at + STANDSTILL_SECONDS:
+def settled(installation: Installation, crowd: Crowd, nemesis: Nemesis) -> tuple[Findings, int]:
+    """Wait until nothing is on its way, or nothing moves any more, and judge that very moment of the database.
+
+    Returns the findings and the number of uncertain sends.
+    """
+    known, moved_at = [""], time.monotonic()
+    while True:
         nemesis.watch(1.0)
-        left = asyncio.run(_unfinished(installation))
-        quiet = quiet + 1 if not left else 0
+        is_last = time.monotonic() > moved_at + STANDSTILL_SECONDS
+        try:
+            left, judgement = asyncio.run(_look(installation, crowd, nemesis, is_last=is_last))
+        except (OSError, asyncpg.PostgresError) as error:
+            if is_last:
+                raise
+            left, judgement = [f"Postgres does not answer: {error!r}"], None
+        if judgement is not None:
+            return judgement
         if left != known:
             known, moved_at = left, time.monotonic()
 
 
-async def _unfinished(stack: Installation) -> list[str]:
+async def _look(
+    installation: Installation, crowd: Crowd, nemesis: Nemesis, *, is_last: bool
+) -> tuple[list[str], tuple[Findings, int] | None]:
+    evidence = await Evidence.open(installation)
     try:
-        evidence = await Evidence.open(stack)
-    except (OSError, asyncpg.PostgresError) as error:
-        return [f"Postgres does not answer: {error!r}"]
-    try:
-        return await evidence.unfinished()
+        left = await evidence.unfinished()
+        if left and not is_last:
+            return left, None
+        found = await evidence.judge(crowd.written, nemesis.calls_interrupted + nemesis.delivery_kills)
+        found += Findings(unfinished=[*left, *crowd.unexpected], ungraceful=[*nemesis.ungraceful])
+        return left, (found, await evidence.uncertain())
     finally:
         await evidence.close()
 
@@ -202,13 +214,3 @@ async def _keep(installation: Installation, outcome: Outcome) -> None:
     blows = "\n".join(outcome.nemesis.done)
     parts = [outcome.findings.told(each=100), outcome.told(), str(outcome), blows, refused, story]
     (folder / "story.txt").write_text("\n\n".join(parts), encoding="utf-8")
-
-
-async def _judge(installation: Installation, crowd: Crowd, nemesis: Nemesis) -> tuple[Findings, int]:
-    evidence = await Evidence.open(installation)
-    try:
-        found = await evidence.judge(crowd.written, nemesis.calls_interrupted + nemesis.delivery_kills)
-        untrue = Findings(unfinished=[*crowd.unexpected], ungraceful=[*nemesis.ungraceful])
-        return found + untrue, await evidence.uncertain()
-    finally:
-        await evidence.close()

@@ -242,12 +242,16 @@ async def under_load(made: Installation) -> AsyncGenerator[Load]:
     ingest, ingest_db = await _bus(made, "ingest")
     conversador, conversador_db = await _bus(made, "conversador", hears)
     load = Load(made, ingest, ingest_db)
-    running = [asyncio.create_task(one) for one in (ingest.run(), conversador.run(), load.speak())]
+    speaking = asyncio.create_task(load.speak())
+    running = [asyncio.create_task(bus.run()) for bus in (ingest, conversador)]
     try:
         yield load
     finally:
-        await ingest.stop()
-        await conversador.stop()
+        speaking.cancel()
+        with suppress(asyncio.CancelledError):
+            await speaking
+        for bus in (ingest, conversador):
+            await bus.stop()
         for task in running:
             task.cancel()
         with suppress(asyncio.CancelledError, BaseExceptionGroup):

@@ -178,3 +178,11 @@ where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not (c.r
 
 async def unprotected(toy: Toy) -> list[Any]:
     return await toy.values(_UNPROTECTED, "toy")
+
+
+async def test_a_schema_of_before_the_first_release_is_named_and_left_alone(toy: Toy) -> None:
+    await toy.migrate()
+    toy.write("schema.sql", SCHEMA + " create table other (id bigint)")
+    with pytest.raises(MigrationError, match="chancela dev --fresh"):
+        await toy.migrate()
+    assert await toy.values("select count(*) from note") == [0]

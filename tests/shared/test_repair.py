@@ -6,6 +6,7 @@ import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from contracts import topology
 from contracts.messages import ContactSeen
 from deploy.cli import app
 from deploy.local.bus import apply_streams
+from deploy.local.postgres import erase_postgres, running_dsn, start_postgres
 from shared.bus import Effects, Heard, Quick, StartJob, no_facts
 from shared.bus.repair import Repair, Unknown, hidden, show, standing
 from shared.db import Database
@@ -445,3 +447,16 @@ async def test_the_page_of_a_process_that_starts_says_so() -> None:
 )
 def test_a_language_is_chosen_by_its_weight(asked: str, found: str) -> None:
     assert language(asked) == found
+
+
+def test_an_installation_is_found_by_its_folder_while_it_runs(tmp_path: Path) -> None:
+    home = tmp_path / "postgres"
+    assert running_dsn(home, "chancela", "operator_bus", "secret") is None
+    server = start_postgres(home, settings={"fsync": "off"})
+    try:
+        dsn = server.dsn("chancela", "operator_bus", "secret")
+        assert running_dsn(home, "chancela", "operator_bus", "secret") == dsn
+    finally:
+        server.stop()
+    assert running_dsn(home, "chancela", "operator_bus", "secret") is None
+    erase_postgres(home)
