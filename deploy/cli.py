@@ -350,7 +350,7 @@ def _print(json: bool, value: object, text: str) -> None:
     if json:
         sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
     else:
-        console.print(text)
+        console.print(text, markup=False, soft_wrap=True)  # brackets are data, and a command must stay on its line
 
 
 def _fail(why: str, *, code: int = 1) -> NoReturn:

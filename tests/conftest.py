@@ -8,23 +8,6 @@ from shared.bus import Handlers
 from tests.harness import Bench, BenchFactory, drop_database
 from tests.servers import NatsServerFactory, PostgresServer, nats_servers, running_postgres, source_of
 
-LONGEST_FIRST = ("faults", "journeys", "browser", "links")
-"""Folders whose files take longest: begun last, one of them would run alone at the end."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One file, one worker; the journeys together, as they share a running system. For `--dist loadgroup`."""
-    for item in items:
-        folder = item.path.parent.name
-        is_shared = folder == "journeys" and "stack" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("journeys" if is_shared else str(item.path)))
-    items.sort(key=_turn)
-
-
-def _turn(item: pytest.Item) -> int:
-    folder = item.path.parent.name
-    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -221,7 +221,8 @@ class Bus:
     async def _drain_waiting(self) -> None:
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._lanes_wait.wait(), self._poll_seconds)
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._lanes_wait.wait()
             self._lanes_wait.clear()
             try:
                 lanes, suspects = await self._inbox.waiting()

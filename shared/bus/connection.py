@@ -205,7 +205,8 @@ class Connection:
             _log.warning("publishing stopped", error=repr(error), published=sent, of=len(rows))
         try:
             flight.stopped_at(sent)
-            await asyncio.wait_for(flight.over, ACK_SECONDS)
+            async with asyncio.timeout(ACK_SECONDS):  # wait_for of 3.11 loses a cancellation that meets the answer
+                await flight.over
         except TimeoutError:
             _log.warning("not every message was answered in time", answered=flight.answered, of=sent)
         finally:

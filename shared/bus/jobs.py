@@ -119,7 +119,8 @@ class Jobs:
     async def _wait(self, poll_seconds: float) -> None:
         seconds = min(turns.next_due_in or poll_seconds for turns in (self._slow, self._timed))
         try:
-            await asyncio.wait_for(self._wake.wait(), min(seconds, poll_seconds))
+            async with asyncio.timeout(min(seconds, poll_seconds)):
+                await self._wake.wait()
         except TimeoutError:
             return
         self._wake.clear()

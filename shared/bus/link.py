@@ -123,7 +123,8 @@ class Link:
         """
         while self.client.is_connected:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._is_closed.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._is_closed.wait()
         error = self.client.last_error
         if error is not None and _is_refusal(error):
             raise self._terms.refused(error)

@@ -65,7 +65,8 @@ class Pull:
                 if self._outstanding <= ASK_AT and not self._is_ending:
                     await self._pause()
                     await self._ask()
-                message = await asyncio.wait_for(self._queue.get(), SILENCE_SECONDS)
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    message = await self._queue.get()
             except TimeoutError:
                 await self._renew()
                 continue

@@ -217,7 +217,8 @@ class Watch:
         inbox, subscription = await self._connection.subscribe(answers)
         try:
             await self._connection.request(f"$JS.API.CONSUMER.INFO.{stream}.{self._service}", b"", inbox)
-            answer = await asyncio.wait_for(answers.get(), ANSWER_SECONDS)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answer = await answers.get()
         finally:
             with suppress(nats.errors.Error):  # the connection is gone: a cancellation must stay one
                 await subscription.unsubscribe()

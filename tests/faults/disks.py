@@ -1,8 +1,11 @@
 """Small disks of our own, so that they can be full: tmpfs, as root. Without them the run says why and goes on.
 
+They are mounted in a namespace of this thread and of the processes that it starts: when the last of them is gone, even
+by kill -9, so are the mounts.
 A full disk is one file that takes what is left; freed, the file goes.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -17,6 +20,7 @@ NODE_MIB = 256
 POSTGRES_MIB = 1536
 FILLER = "filler"
 _STEP_BYTES = 1 << 20
+_CLONE_NEWNS = 0x00020000
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def small_disks(home: Path) -> Generator[Disks]:
     mounted: list[Path] = []
     try:
         try:
+            _leave_mounts_of_others()
             for name, mib in {**dict.fromkeys(NODES, NODE_MIB), "postgres": POSTGRES_MIB}.items():
                 mounted.append(_mounted(home / "disks" / name, mib))
         except OSError as error:
@@ -52,19 +57,25 @@ def small_disks(home: Path) -> Generator[Disks]:
             subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
-def _mounted(folder: Path, mib: int) -> Path:
+def _leave_mounts_of_others() -> None:
     if sys.platform != "linux" or os.geteuid() != 0:
         raise OSError("a tmpfs needs root on Linux")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), "no mounts of our own: unshare")
+    _mount("--make-rprivate", "/")
+
+
+def _mounted(folder: Path, mib: int) -> Path:
     folder.mkdir(parents=True)
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=0711", "chancela-faults", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    _mount("-t", "tmpfs", "-o", f"size={mib}m,mode=0711", "chancela-faults", str(folder))
+    return folder
+
+
+def _mount(*arguments: str) -> None:
+    made = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
     if made.returncode:
         raise OSError(f"mount: {made.stderr.strip()}")
-    return folder
 
 
 def fill(disk: Path) -> None:

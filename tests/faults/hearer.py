@@ -25,6 +25,8 @@ HANDLES = "FAULTS_HANDLES"
 STOPS_ONCE = "FAULTS_STOPS_ONCE"
 """A file that says that somebody has stopped already."""
 LINGER_SECONDS = 0.3
+CALM_SECONDS = 1.5
+"""Until nothing else goes on in the process: it is to stop in its work, not in the middle of another transaction."""
 IDLE_IN_TRANSACTION_SECONDS = 2
 """Shorter than in production: who stops may stop inside a transaction, and holds its locks for as long."""
 
@@ -54,6 +56,7 @@ async def prepare(tx: Tx, job: Job) -> ContactSeen:
 async def work(seen: ContactSeen) -> ContactSeen:
     """The first of all pods to come here stops in the middle of it, until somebody wakes it."""
     if is_first(Path(environment()[STOPS_ONCE])):
+        await asyncio.sleep(CALM_SECONDS)
         os.kill(os.getpid(), signal.SIGSTOP)
     return seen
 
@@ -86,8 +89,12 @@ async def main(mutant: str) -> None:
     config = load(BusConfig, environment())
     log.configure(SERVICE, "info")
     database = await Database.connect(config.database_url, schema=SERVICE, name="hearer")
-    print("started", flush=True)  # noqa: T201 - the test may wait for it
-    await Bus(SERVICE, config, database, handlers(environment().get(HANDLES, "quick"))).run()
+    bus = Bus(SERVICE, config, database, handlers(environment().get(HANDLES, "quick")))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(bus.run())
+        while not bus.is_connected:  # noqa: ASYNC110 - the bus tells nobody when it is
+            await asyncio.sleep(0.05)
+        print("started", flush=True)  # noqa: T201 - the test may wait for it
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 - `sweeps`   says nothing: the pod that takes over what another one leaves
 - `says`     so many rounds over the same lanes, as fast as it can, then lives on
+- `greets`   once in a few lanes, then lives on
 - `talks`    in a few lanes and a longer while, so that a lane's messages come one by one
 - `late`     a transaction that stays open while later ones are published, then commits, and dies at once
 - `frozen`   stops itself (SIGSTOP) inside an open transaction; woken, it commits, and dies at once
@@ -32,7 +33,7 @@ TENANT = UUID(int=7)
 LANES, ROUNDS = 40, 12
 SILENT_SECONDS = 2.0
 """Shorter than in production, so that a test need not wait a quarter of a minute for a sweep."""
-TALKING_LANES = 10
+FEW_LANES = 10
 TALK_PAUSE_SECONDS = 0.25
 LATE_SECONDS = 2.5
 """Longer than a mark takes to be written."""
@@ -68,9 +69,12 @@ class Teller:
         for _ in range(ROUNDS):
             await self.say(*range(LANES))
 
+    async def greets(self) -> None:
+        await self.say(*range(FEW_LANES))
+
     async def talks(self) -> None:
-        for _ in range(ROUNDS):
-            await self.say(*range(TALKING_LANES))
+        for _ in range(2 * ROUNDS):
+            await self.say(*range(FEW_LANES))
             await asyncio.sleep(TALK_PAUSE_SECONDS)
 
     async def late(self) -> None:
@@ -128,6 +132,7 @@ async def main(mutant: str, what: str, name: str) -> None:
     acts: dict[str, Callable[[], Coroutine[None, None, None]]] = {
         "sweeps": teller.sweeps,
         "says": teller.says,
+        "greets": teller.greets,
         "talks": teller.talks,
         "late": teller.late,
         "frozen": teller.frozen,

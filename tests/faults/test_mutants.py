@@ -62,8 +62,8 @@ async def two_pods_hear(wire: Wire, mutant: str) -> Findings:
 
 async def a_zombie_finishes(wire: Wire, mutant: str) -> Findings:
     """A pod stops in the middle of slow work, loses its lease to another, and wakes."""
-    zombie = wire.hearer(mutant, handles="slow")
-    await said_all(wire.teller(REAL, "says"))
+    zombie = await started(wire.hearer(mutant, handles="slow"))
+    await said_all(wire.teller(REAL, "greets"))
     await stopped(zombie)
     wire.hearer(mutant, handles="slow")
     assert not await wire.judged(REAL), "the other pod takes over"

@@ -25,7 +25,7 @@ from deploy.keys import read_key
 from deploy.local.bus import apply_streams
 from deploy.local.database import create_roles
 from deploy.local.nats import Nats, start_nats
-from deploy.local.ports import free_port
+from deploy.local.ports import PortTakenError, free_port
 from deploy.local.postgres import Postgres, start_postgres
 from deploy.local.processes import Child, Command
 from shared.bus import Bus, Effects, Handlers, Heard, Quick, no_facts
@@ -127,11 +127,9 @@ class Installation:
 @asynccontextmanager
 async def installed(home: Path) -> AsyncGenerator[Installation]:
     with ExitStack() as stack:
-        port = free_port()
-        settings = {"fsync": "off", "max_connections": "100"}
-        postgres = start_postgres(stack.enter_context(short_directory()), port=port, settings=settings)
+        postgres = _start_postgres(stack.enter_context(short_directory()))
         stack.callback(postgres.stop)
-        hand_out(home / "keys", host=f"127.0.0.1:{port}", database=DATABASE)
+        hand_out(home / "keys", host=f"127.0.0.1:{postgres.port}", database=DATABASE)
         nats = _start_nats(home)
         stack.callback(nats.stop)
         made = Installation(home, postgres, nats)
@@ -140,12 +138,21 @@ async def installed(home: Path) -> AsyncGenerator[Installation]:
         yield made
 
 
+def _start_postgres(directory: Path) -> Postgres:
+    """On a port that another program may take before the server does: then on another one."""
+    settings = {"fsync": "off", "max_connections": "100"}
+    for _ in range(5):
+        with suppress(PortTakenError):
+            return start_postgres(directory, port=free_port(), settings=settings)
+    raise AssertionError("every port was taken")
+
+
 def _start_nats(home: Path) -> Nats:
     """With the files that are deployed, untouched."""
     shutil.copytree(ROOT / "deploy" / "nats", home / "nats")
     shutil.copytree(home / "keys" / "for" / "nats", home / "nats-keys")
     os.environ["CHANCELA_NATS_NAME"] = "test"
-    options = ["-a", "127.0.0.1", "-p", str(free_port()), "-m", "-1", "-sd", str(home / "jetstream")]
+    options = ["-a", "127.0.0.1", "-p", "-1", "-m", "-1", "-sd", str(home / "jetstream")]
     return start_nats(home / "nats" / "nats.conf", log_file=home / "nats.log", options=options)
 
 

@@ -160,7 +160,7 @@ def examples(root: str) -> list[tuple[str, bytes]]:
     return [(f.name, f.read_bytes()) for f in folder.iterdir()] if folder.is_dir() else []
 
 
-@pytest.mark.parametrize("where", ["ingest.contacts:0:none", str(uuid4()), "job:7", ""])
+@pytest.mark.parametrize("where", ["ingest.contacts:0:none", "3f0e9d1c-0000-4000-8000-000000000000", "job:7", ""])
 async def test_what_is_not_there_is_named(office: Office, where: str) -> None:
     with pytest.raises(Unknown, match="there is no"):
         await show(office.db, where)
