@@ -17,7 +17,7 @@ from tests.faults.greed import all_connections_of
 from tests.faults.installation import Installation
 from tests.faults.plan import POINTS, Blow, Kind, service_of
 
-CRASH_SECONDS = 20.0
+CRASH_SECONDS = 60.0
 STOPS_WITHIN_SECONDS = 30.0
 """Of a SIGTERM; Kubernetes gives as much by default."""
 COMPLETE_WITHIN_SECONDS = 60.0
