@@ -97,8 +97,9 @@ def gaps_run_over() -> None:
 
 
 def no_lane_lock() -> None:
-    """Two pods read the same position and both move on from it."""
-    inbox._LOCK = _replaced(inbox._LOCK, "for update", "")
+    """Two pods read the same position and both move on from it; they take a moment, so that they surely meet."""
+    sql = _replaced(inbox._LOCK, "for update", "")
+    inbox._LOCK = _replaced(sql, "clock_timestamp() as now", "clock_timestamp() as now, pg_sleep(0.01)")
 
 
 def zombie_finishes() -> None:
@@ -114,8 +115,8 @@ def zombie_finishes() -> None:
 
 
 def positions_without_lock() -> None:
-    """A position is read, and later written: two pods give out the same one."""
-    read = "(select next_seq from lane_out where lane = said.lane) as first"
+    """A position is read, and a moment later written: two pods give out the same one."""
+    read = "(select next_seq from lane_out where lane = said.lane) as first, pg_sleep(0.01)"
     sql = _replaced(outbox._ADVANCE, "(select * from unnest", f"(select said.*, {read} from unnest")
     sql = _replaced(sql, "set next_seq = o.next_seq + n.count", "set next_seq = n.first + n.count")
     outbox._ADVANCE = _replaced(sql, "o.next_seq - n.count as first", "n.first")
