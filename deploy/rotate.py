@@ -10,6 +10,7 @@ same rights and the free one gets the new password, as a password changed in pla
 connection that they open until their restart.
 """
 
+from abc import ABC, abstractmethod
 from enum import StrEnum
 from pathlib import Path
 
@@ -39,7 +40,7 @@ class RotationError(Exception):
     """The folder is not where this step begins; the message says where it is and what to do."""
 
 
-class Credential:
+class Credential(ABC):
     """One thing that rotates, as files of the key folder: `name`, `name.next`, `name.previous`."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -76,15 +77,15 @@ class Credential:
             raise RotationError(f"{self.name}: the new one is not in use yet; do the step `switch` first")
         self._previous.unlink(missing_ok=True)
 
-    def _make(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _make(self) -> str: ...
 
+    @abstractmethod
     def _trace_of_used(self) -> str:
         """What servers need to go on accepting the one in use."""
-        raise NotImplementedError
 
-    def _use(self, new: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _use(self, new: str) -> None: ...
 
 
 class NatsKey(Credential):

@@ -140,10 +140,11 @@ async def test_a_service_that_switches_before_the_servers_know_is_refused_and_sa
 
 
 async def test_a_password_changed_in_place_shuts_a_running_service_out(made: Installation) -> None:
-    """Why a role has two logins: what it opens next is refused, and it opens another session whenever one is busy."""
+    """Why a role has two logins: what it opened lives on, what it opens next is refused."""
     running = made.start_operator()
     await ready(running)
     await made.sql("alter role operator_bus password 'another'")
+    assert await made.sql("select from pg_stat_activity where usename = 'operator_bus'")
     await made.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'operator_bus'")
     assert await exit_code(running) == 2
     assert "CHANCELA_DATABASE_URL" in running.log_tail()
