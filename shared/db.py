@@ -23,6 +23,7 @@ from shared.config import ConfigError
 
 ACQUIRE_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
+CLOSE_SECONDS = 5.0
 IDLE_IN_TRANSACTION_SECONDS = 15
 """A process that stands still, or whose machine is gone, loses its locks after this: nobody else waits for longer."""
 SILENT_LINK = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
@@ -226,7 +227,8 @@ class Database:
     async def close(self) -> None:
         """Close, by force when a connection does not answer."""
         try:
-            await asyncio.wait_for(self._pool.close(), 5)
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._pool.close()
         except (TimeoutError, *TRANSIENT):
             self._pool.terminate()
 

@@ -64,7 +64,8 @@ class Health:
     async def _why_not_ready(self) -> str:
         """Bounded: a silent database must not hold up a probe, nor the news that the process is stopping."""
         try:
-            return await asyncio.wait_for(self._check(), CHECK_SECONDS)
+            async with asyncio.timeout(CHECK_SECONDS):
+                return await self._check()
         except TimeoutError:
             return "stopping" if self.is_stopping else "the database does not answer"
 

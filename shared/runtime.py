@@ -7,7 +7,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from socket import socket
 from typing import Any, Generic, TypeVar, cast
@@ -52,7 +52,7 @@ class Service(Generic[C]):
     app: Callable[[Context[C]], Any] | None = None
     """Builds an ASGI application served on `http_port`."""
     start: Callable[[Context[C]], Awaitable[None]] | None = None
-    """Runs once when database and bus stand, before the process counts as started."""
+    """Runs when the database stands, before the process counts as started; again if the database went away in it."""
 
 
 def main(service: Service[C]) -> None:
@@ -148,13 +148,11 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
     context_ref: list[Context[C]],
     stop: asyncio.Event,
 ) -> None:
-    if not await _schema_is_there(service.name, settings, schema, stop):
+    context = await _begun(service, settings, schema, stop)
+    if context is None:
         return
-    context = await _context(service, settings)
     context_ref.append(context)
     schema[0] = ""
-    if service.start is not None:
-        await service.start(context)
     running = [asyncio.create_task(context.bus.run(), name="bus")]
     server = None
     if service.app is not None:
@@ -185,6 +183,31 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
     _log.info("stopped")
 
 
+async def _begun(service: Service[C], settings: C, schema: list[str], stop: asyncio.Event) -> Context[C] | None:
+    """The service after its own start, tried again while Postgres comes and goes; None when asked to stop first."""
+    while await _schema_is_there(service.name, settings, schema, stop):
+        opened: list[Database] = []
+        try:
+            context = await _context(service, settings, opened)
+            if service.start is not None:
+                await service.start(context)
+        except TRANSIENT as error:
+            schema[0] = f"the database went away at the start: {error!r}"
+            _log.warning("starting again", why=schema[0])
+            await asyncio.gather(*(db.close() for db in opened))
+            await _asked(stop, SCHEMA_WAIT_SECONDS)
+        else:
+            return context
+    return None
+
+
+async def _asked(stop: asyncio.Event, seconds: float) -> None:
+    """Wait so long, or until the process is asked to stop."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+
+
 async def _schema_is_there(name: str, settings: BusConfig, schema: list[str], stop: asyncio.Event) -> bool:
     """Wait for this release's schema; a migration job may still be running."""
     check_dsn("CHANCELA_DATABASE_URL", settings.database_url)
@@ -200,20 +223,18 @@ async def _schema_is_there(name: str, settings: BusConfig, schema: list[str], st
             return True
         schema[0] = why_not
         _log.warning("waiting", why=why_not)
-        try:
-            await asyncio.wait_for(stop.wait(), SCHEMA_WAIT_SECONDS)
-        except TimeoutError:
-            continue
+        await _asked(stop, SCHEMA_WAIT_SECONDS)
     return False
 
 
-async def _context(service: Service[C], settings: C) -> Context[C]:
+async def _context(service: Service[C], settings: C, opened: list[Database]) -> Context[C]:
     db = await Database.connect(
         settings.database_url,
         schema=service.name,
         name=f"chancela-{service.name}",
         statement_cache_size=settings.statement_cache_size,
     )
+    opened.append(db)
     web_db = None
     if settings.database_web_url:
         web_db = await Database.connect(
@@ -222,6 +243,7 @@ async def _context(service: Service[C], settings: C) -> Context[C]:
             name=f"chancela-{service.name}-web",
             statement_cache_size=settings.statement_cache_size,
         )
+        opened.append(web_db)
     bus = Bus(service.name, settings, db, service.handlers(settings))
     return Context(service.name, settings, db, web_db, bus)
 

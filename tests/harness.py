@@ -1,9 +1,10 @@
 """A service's handlers on a real database, without NATS: arrivals go through the real inbox, jobs run for real."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -21,6 +22,13 @@ from tests.servers import PostgresServer
 
 BenchFactory = Callable[..., Awaitable["Bench"]]
 PASSWORD = "test-only"
+T = TypeVar("T")
+
+
+async def within(waiting: Awaitable[T], seconds: float) -> T:
+    """What it gives, or TimeoutError after so many seconds."""
+    async with asyncio.timeout(seconds):
+        return await waiting
 
 
 _templates: dict[tuple[str, tuple[str, ...]], str] = {}

@@ -141,7 +141,8 @@ async def measure(servers: Servers, messages: int) -> dict[str, float]:
 async def _hop(ear: Ear, mouth: Mouth) -> float:
     began = time.monotonic()
     waiting = ear.expect(await mouth.say())
-    return await asyncio.wait_for(waiting, LOST_AFTER_SECONDS) - began
+    async with asyncio.timeout(LOST_AFTER_SECONDS):
+        return await waiting - began
 
 
 async def timed(act: Callable[[], Awaitable[Any]]) -> float:

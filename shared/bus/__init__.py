@@ -252,7 +252,8 @@ class Bus:
         await asyncio.gather(*(pull.end() for pull in self._pulls))
         await asyncio.gather(self._jobs.drain(WORK_DRAIN_SECONDS), self._let_hearing_end())
         try:
-            await asyncio.wait_for(self._publisher.leave(), FLUSH_SECONDS)
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await self._publisher.leave()
         except TRANSIENT as error:
             _log.warning("left to the sweeper of the next start", error=repr(error))
         await self._connection.close()

@@ -276,7 +276,8 @@ class Connection:
             self.fatal.cancel()
         try:
             if self._client.is_connected:
-                await asyncio.wait_for(self._client.flush(), FLUSH_SECONDS)
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._client.flush()
         except (nats.errors.Error, TimeoutError) as error:
             _log.warning("closing without a flush", error=repr(error))
         finally:

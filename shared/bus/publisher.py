@@ -8,6 +8,7 @@ Laws
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from shared import crash, log, metrics
@@ -21,6 +22,8 @@ SWEEP_SECONDS = 0.5
 SWEEP_AT_ONCE = 500
 AGAIN_SECONDS = 2.0
 MARK_SECONDS = 1.0
+ANSWERED_SECONDS = 3.0
+"""So long a stop waits for the answers to what was just published; else the next start publishes it again."""
 SILENT_SECONDS = 15.0
 """After which a writer is taken for dead. One that was only stopped finds itself closed and opens another."""
 RESEND_SECONDS = 60
@@ -96,6 +99,9 @@ class Publisher:
         self._fresh: list[tuple[Writer, Batch]] = []
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
+        self._underway = 0
+        self._all_answered = asyncio.Event()
+        self._all_answered.set()
         self._again_after = FIRST
         self._lost_at: float | None = monotonic()
         outbox.on_commit = self._committed
@@ -140,11 +146,17 @@ class Publisher:
         await self._send(fresh)
 
     async def leave(self) -> None:
-        """At a graceful stop: what is out is marked, and a writer without debts is closed, so that nobody sweeps it."""
+        """At a graceful stop: what has committed goes out and its answers are awaited, for a bounded time; what is out
+        is marked; and a writer without debts is closed, so that nobody sweeps it.
+        """
         writer = self._outbox.writer
         if writer is None:
             return
         self._outbox.retire(writer)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANSWERED_SECONDS):
+                await self.flush()
+                await self._all_answered.wait()
         async with self._db.autocommit() as tx:
             if writer.oldest_seconds() == 0.0:
                 await tx.execute(_LEAVE, writer.number, writer.mark)
@@ -163,6 +175,8 @@ class Publisher:
         rows = [row for _, batch in batches for row in batch.rows]
         if not rows:
             return
+        self._underway += 1
+        self._all_answered.clear()
         places = {(writer.number, batch.number): (writer, batch) for writer, batch in batches}
         try:
             answers = await self._publish(rows)
@@ -180,6 +194,9 @@ class Publisher:
         finally:
             for _, batch in batches:
                 batch.is_sending = False
+            self._underway -= 1
+            if not self._underway:
+                self._all_answered.set()
 
     async def _publish(self, rows: Sequence[Row]) -> Answers:
         async with self._sending:

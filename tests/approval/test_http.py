@@ -17,7 +17,7 @@ from services.approval.problems import CATALOGUE, LANGUAGES, Problem, document
 from services.approval.store.changes import Position
 from shared.config import ConfigError, load
 from tests.approval.office import ADA, ANA, BRUNO, NOW, TENANT, VERA, Office, config, open_office
-from tests.harness import BenchFactory
+from tests.harness import BenchFactory, within
 
 
 @pytest.fixture
@@ -425,7 +425,7 @@ async def test_auditors_read_and_check_the_chain_and_others_do_not(office: Offic
 
 
 async def next_event(stream: Any) -> tuple[str, str, str]:
-    fields = (await asyncio.wait_for(anext(stream), 10)).decode().strip().splitlines()
+    fields = (await within(anext(stream), 10)).decode().strip().splitlines()
     id, name, body = (one.partition(": ")[2] for one in fields)
     return id, name, body
 

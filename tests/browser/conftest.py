@@ -16,7 +16,7 @@ from contracts.messages import ContactSeen, GateVerdict
 from services.approval.facts import Obligation
 from services.approval.http import app
 from tests.approval.office import ANA, TENANT, Office, open_office
-from tests.harness import BenchFactory
+from tests.harness import BenchFactory, within
 
 CHROMIUM = "chromium"
 FLAGS = (
@@ -148,7 +148,7 @@ async def serve(office: Office, browser: Browser) -> AsyncGenerator[Shop]:
     )
     server = Served(options)
     serving = asyncio.create_task(server.serve())
-    await asyncio.wait_for(server.is_up.wait(), 10)
+    await within(server.is_up.wait(), 10)
     port = server.servers[0].sockets[0].getsockname()[1]
     shop = Shop(office, browser, f"http://127.0.0.1:{port}")
     try:
@@ -158,4 +158,4 @@ async def serve(office: Office, browser: Browser) -> AsyncGenerator[Shop]:
         server.should_exit = True
         await serving
         if (reading := api.state.feed._task) is not None:
-            await asyncio.wait_for(reading, 10)
+            await within(reading, 10)

@@ -17,7 +17,7 @@ from shared.clock import utc_now
 from shared.seal import KeyRing, ReceiptSeal
 from tests.delivery.waha_double import Reply, WahaDouble, refused_url, taken
 from tests.delivery.world import BODY, CHAT, KEYS, STANZA, World, new_world
-from tests.harness import BenchFactory
+from tests.harness import BenchFactory, within
 
 WHOLE = f"true_{CHAT}_{STANZA}"
 SHAPES = {
@@ -57,7 +57,7 @@ async def test_begun_is_said_before_the_channel_hears_anything(world: World) -> 
     world.waha.script = ["silent"]
     await world.bench.hear(world.command())
     running = asyncio.create_task(world.bench.run_jobs())
-    await asyncio.wait_for(world.waha.arrived.wait(), 10)
+    await within(world.waha.arrived.wait(), 10)
     assert await world.said() == ["SendBegun"]
     await running
 
@@ -218,7 +218,7 @@ async def test_a_call_whose_process_died_during_the_request_is_never_made_again(
     command = world.command()
     await world.bench.hear(command)
     running = asyncio.create_task(world.bench.run_jobs())
-    await asyncio.wait_for(world.waha.arrived.wait(), 10)
+    await within(world.waha.arrived.wait(), 10)
     calling = [task for task in asyncio.all_tasks() if "Jobs._run" in repr(task.get_coro())]
     for task in (running, *calling):
         task.cancel()
@@ -271,7 +271,7 @@ async def test_a_number_makes_one_call_at_a_time(world: World) -> None:
     await world.bench.hear(world.command())
     await world.bench.hear(world.command())
     running = asyncio.create_task(world.bench.run_jobs())
-    await asyncio.wait_for(world.waha.arrived.wait(), 10)
+    await within(world.waha.arrived.wait(), 10)
     states = await world.bench.rows("select state from claim order by state")
     assert [row["state"] for row in states] == ["claimed", "dispatching"]
     await running

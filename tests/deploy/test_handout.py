@@ -1,6 +1,5 @@
 """Handed-out secrets against real servers: what each party holds opens its own door, and no other."""
 
-import asyncio
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from deploy.local.database import create_roles
 from deploy.local.nats import start_nats
 from shared.bus.connection import Connection
 from shared.bus.setup import Setup
+from tests.harness import within
 from tests.servers import PostgresServer, running_postgres
 
 NATS_FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "nats"
@@ -89,7 +89,7 @@ async def test_the_server_configuration_knows_every_handed_out_key(
         await setup.close()
         for service in SERVICES:
             connection = Connection(server.url, held(tmp_path / "keys", service, "nats_seed"), service)
-            await asyncio.wait_for(connection.open(), 10)
+            await within(connection.open(), 10)
             await connection.close()
     finally:
         server.stop()

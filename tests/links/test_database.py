@@ -17,7 +17,7 @@ from deploy.local.unprivileged import give_folder, run_as, server_account
 from shared import db as db_module
 from shared.db import TRANSIENT, Database
 from tests.deploy.programs import free_port
-from tests.harness import PASSWORD, drop_database, new_database
+from tests.harness import PASSWORD, drop_database, new_database, within
 from tests.links.proxy import Proxy
 from tests.servers import PostgresServer, short_directory
 
@@ -46,7 +46,7 @@ async def opened(url: str, *, size: int = 4, cache: int = 512) -> AsyncGenerator
     try:
         yield db
     finally:
-        await asyncio.wait_for(db.close(), BOUND_SECONDS)
+        await within(db.close(), BOUND_SECONDS)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def test_a_silent_database_is_a_transient_error_in_bounded_time_and_the_po
         assert await ask(db) == 7
         proxy.freeze(new=new)
         await fails_soon(db)
-        assert not await asyncio.wait_for(db.is_alive(), BOUND_SECONDS) or not new
+        assert not await within(db.is_alive(), BOUND_SECONDS) or not new
         proxy.cut()
         proxy.thaw()
         await heals(db)
@@ -149,7 +149,7 @@ async def test_closing_over_a_silent_link_is_bounded(proxy: Proxy, short_patienc
     db = await Database.connect(proxy.url, schema="operator", name="links")
     assert await ask(db) == 7
     proxy.freeze(new=True)
-    await asyncio.wait_for(db.close(), BOUND_SECONDS)
+    await within(db.close(), BOUND_SECONDS)
 
 
 async def test_a_hundred_workers_on_ten_connections_all_get_one(dsn: str) -> None:

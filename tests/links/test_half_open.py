@@ -15,6 +15,7 @@ from shared.bus import connection as connection_module
 from shared.bus import link as link_module
 from shared.bus.connection import Connection, Refused
 from shared.config import BusConfig
+from tests.harness import within
 from tests.links.proxy import Proxy
 from tests.links.world import Links, hear, pulling, rows, say, until
 
@@ -130,7 +131,7 @@ async def test_a_refusal_by_the_server_ends_the_process_with_its_words(links: Li
     async with links.connected("ingest", proxy) as ingest:
         proxy.inject(f"-ERR '{words}'\r\n".encode())
         with pytest.raises(Refused, match=r"(?i)ingest.*(authorization|authentication|permissions violation).*check"):
-            await asyncio.wait_for(asyncio.shield(ingest.fatal), 20)
+            await within(asyncio.shield(ingest.fatal), 20)
 
 
 async def test_a_close_that_is_cancelled_while_it_flushes_ends_and_leaves_no_socket(links: Links, proxy: Proxy) -> None:
@@ -152,7 +153,7 @@ async def test_a_close_over_a_silent_link_full_of_unsent_ends(links: Links, prox
         proxy.freeze()
         publishing = asyncio.create_task(ingest.publish(rows(60, size=200 * 1024)))
         await asyncio.sleep(0.2)
-        await asyncio.wait_for(ingest.close(), 20)
+        await within(ingest.close(), 20)
         assert not (await publishing).taken
 
 
@@ -174,7 +175,7 @@ async def test_nats_py_left_to_itself_does_not_come_back_from_a_silent_link(link
     finally:
         proxy.cut()
         with suppress(OSError):
-            await asyncio.wait_for(client.close(), 20)
+            await within(client.close(), 20)
 
 
 async def test_a_seed_that_is_none_is_named_before_anything_is_tried(links: Links, tmp_path: Path) -> None:

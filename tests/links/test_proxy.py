@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.harness import within
 from tests.links.frames import Frames
 from tests.links.proxy import Proxy, running
 from tests.links.world import until
@@ -41,13 +42,13 @@ class Client:
 
     async def hears(self, some: bytes) -> bool:
         try:
-            return await asyncio.wait_for(self._reader.readexactly(len(some)), SOON_SECONDS) == some
+            return await within(self._reader.readexactly(len(some)), SOON_SECONDS) == some
         except TimeoutError:
             return False
 
     async def is_cut(self) -> bool:
         try:
-            return await asyncio.wait_for(self._reader.read(1), SOON_SECONDS) == b""
+            return await within(self._reader.read(1), SOON_SECONDS) == b""
         except ConnectionResetError:
             return True
 

@@ -13,6 +13,7 @@ from contracts import topology
 from contracts.messages import ContactSeen
 from shared.bus import connection as connection_module
 from shared.bus.outbox import Row
+from tests.harness import within
 from tests.links.proxy import Proxy
 from tests.links.world import CONTACTS, PATIENCE_SECONDS, Links, hear, pulling, rows, say, until
 
@@ -23,7 +24,7 @@ async def test_what_is_published_while_the_server_is_away_fails_at_once_and_neve
     async with links.connected("ingest") as ingest:
         links.local.kill()
         await until(lambda: not ingest.is_connected)
-        answers = await asyncio.wait_for(ingest.publish(rows(3)), connection_module.ACK_SECONDS / 2)
+        answers = await within(ingest.publish(rows(3)), connection_module.ACK_SECONDS / 2)
         assert not answers.taken
         await asyncio.to_thread(links.local.restart)
         await say(ingest, rows(1))
@@ -67,7 +68,7 @@ async def test_what_is_on_its_way_when_the_link_is_lost_is_not_waited_for(
         publishing = asyncio.create_task(ingest.publish(rows(3)))
         await asyncio.sleep(0.1)
         proxy.cut()
-        assert not (await asyncio.wait_for(publishing, PATIENCE_SECONDS)).taken
+        assert not (await within(publishing, PATIENCE_SECONDS)).taken
 
 
 async def test_a_slow_server_takes_everything_in_the_end(links: Links, proxy: Proxy) -> None:

@@ -18,6 +18,7 @@ from deploy.local.nats import Nats
 from shared.bus.connection import Connection
 from shared.bus.outbox import Row
 from shared.bus.pull import Pull
+from tests.harness import within
 from tests.links.proxy import Proxy
 from tests.servers import NatsServer
 
@@ -50,7 +51,7 @@ class Links:
         """As that service, until the block ends."""
         url = via.url if via is not None else self.server.url
         connection = Connection(url, read_key(self.keys, f"{service}.nk"), service, ping_seconds=ping_seconds)
-        await asyncio.wait_for(connection.open(), PATIENCE_SECONDS)
+        await within(connection.open(), PATIENCE_SECONDS)
         try:
             yield connection
         finally:

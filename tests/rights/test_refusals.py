@@ -15,6 +15,7 @@ from deploy.keys import create_keys, public_nkeys, read_key
 from deploy.local.nats import Nats
 from shared.bus.connection import Connection, Refused
 from shared.bus.outbox import Row
+from tests.harness import within
 from tests.rights.world import World
 
 SECONDS = 10.0
@@ -26,7 +27,7 @@ async def connected(world: World, service: str, *, as_service: str = "") -> Asyn
     """A service's connection, with the key of `service` and the name of `as_service`."""
     seed = read_key(world.keys, f"{service}.nk")
     connection = Connection(world.server.url, seed, as_service or service)
-    await asyncio.wait_for(connection.open(), SECONDS)
+    await within(connection.open(), SECONDS)
     try:
         yield connection
     finally:
@@ -45,7 +46,7 @@ async def test_a_key_that_the_server_does_not_know_is_refused_and_named(world: W
     connection = Connection(world.server.url, read_key(tmp_path, "operator.nk"), "operator")
     try:
         with pytest.raises(Refused, match=r"operator.*(?i:authorization)"):
-            await asyncio.wait_for(connection.open(), SECONDS)
+            await within(connection.open(), SECONDS)
     finally:
         await connection.close()
 
@@ -55,14 +56,14 @@ async def test_a_denied_publish_ends_the_process(world: World) -> None:
     async with connected(world, "operator") as connection:
         assert (await connection.publish([Row((0, 0, 1), uuid4(), subject, {}, b"x")])).taken == []
         with pytest.raises(Refused, match=r"(?i)refuses the identity of operator: .*publish to .*send\.cmd"):
-            await asyncio.wait_for(asyncio.shield(connection.fatal), SECONDS)
+            await within(asyncio.shield(connection.fatal), SECONDS)
 
 
 async def test_another_services_key_under_an_own_name_ends_the_process(world: World) -> None:
     """The inbox that it subscribes to is not that key's."""
     async with connected(world, "operator", as_service="guardrails") as connection:
         with pytest.raises(Refused, match=r"(?i)refuses the identity of guardrails: .*subscription to"):
-            await asyncio.wait_for(asyncio.shield(connection.fatal), SECONDS)
+            await within(asyncio.shield(connection.fatal), SECONDS)
 
 
 async def test_an_allowed_publish_is_acknowledged_and_ends_nothing(world: World) -> None:
@@ -83,4 +84,4 @@ async def test_a_key_revoked_while_the_service_runs_ends_the_process(world: Worl
         old, new = (public_nkeys(folder)["CHANCELA_NKEY_OPERATOR"] for folder in (world.keys, tmp_path))
         reload_with(local, old, new)
         with pytest.raises(Refused, match=r"operator.*(?i:authorization|authentication)"):
-            await asyncio.wait_for(asyncio.shield(connection.fatal), SECONDS)
+            await within(asyncio.shield(connection.fatal), SECONDS)

@@ -19,6 +19,7 @@ from deploy.keys import create_keys, login_in_use, nats_users, public_key, read_
 from deploy.local.database import StillUsed
 from deploy.rotate import RotationError, Step, rotate, what_next
 from shared.bus.connection import Connection, Refused
+from tests.harness import within
 from tests.rights.installation import Installation, exit_code, installed, ready, under_load
 from tests.rights.process import metrics, readiness
 from tests.shared.world import until
@@ -45,7 +46,7 @@ async def spread(made: Installation) -> None:
 async def enters_nats(made: Installation, seed: str) -> bool:
     connection = Connection(made.nats.url, seed, "operator")
     try:
-        await asyncio.wait_for(connection.open(), 15)
+        await within(connection.open(), 15)
     except Refused:
         return False
     finally:

@@ -26,7 +26,7 @@ from shared.bus.connection import Connection
 from shared.bus.setup import Setup, SetupError
 from shared.config import ConfigError
 from shared.tls import NATS, Names, client_context, speaks_tls
-from tests.harness import PASSWORD, drop_database, new_database
+from tests.harness import PASSWORD, drop_database, new_database, within
 from tests.rights.certificates import Certificates, make_certificates
 from tests.rights.process import ask, readiness
 from tests.rights.tls_front import tls_front
@@ -73,7 +73,7 @@ def start(factory: NatsServerFactory, keys: Path, tls: str) -> NatsServer:
 async def connect(server: NatsServer, keys: Path, tls: ssl.SSLContext | None) -> None:
     connection = Connection(server.url, read_key(keys, "operator.nk"), "operator", tls)
     try:
-        await asyncio.wait_for(connection.open(), 20)
+        await within(connection.open(), 20)
     finally:
         await connection.close()
 

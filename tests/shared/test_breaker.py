@@ -11,6 +11,7 @@ from contracts.messages import ContactSeen
 from shared.bus import Bus, Effects, Heard, Job, Quick, Reject, StartJob, no_facts
 from shared.bus.breaker import Breaker
 from shared.db import Database, Tx
+from tests.harness import within
 from tests.shared.test_jobs import jobs, start
 from tests.shared.world import (
     World,
@@ -91,7 +92,7 @@ async def test_the_gate_lets_one_through_each_interval_until_one_has_run(operato
     assert all(later - earlier >= 0.19 for earlier, later in pairwise(passed))
     one.ran("ContactSeen")
     assert not one.is_open
-    await asyncio.wait_for(one.gate(), 1)
+    await within(one.gate(), 1)
 
 
 async def test_a_person_resumes_it_once_and_an_older_resume_counts_for_nothing(operator_db: Database) -> None:

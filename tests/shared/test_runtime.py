@@ -143,6 +143,16 @@ async def test_a_service_waits_for_its_database_and_is_not_ready_meanwhile(
         assert await process.exit_code() == 0, process.log.read_text()
 
 
+async def test_a_service_whose_database_goes_away_in_its_start_starts_again(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    with started({**environ, "STARTS_THAT_LOSE_THE_DATABASE": "2"}, tmp_path / "log") as process:
+        await until(process.is_ready)
+        assert process.log.read_text().count("starting again") == 2
+        process.running.terminate()
+        assert await process.exit_code() == 0, process.log.read_text()
+
+
 async def test_a_service_stops_while_its_database_is_away_from_the_start(
     environ: dict[str, str], relay: Relay, tmp_path: Path
 ) -> None:

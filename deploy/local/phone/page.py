@@ -86,7 +86,8 @@ async def views(line: Line, chat: str, is_visible: bool) -> AsyncIterator[str]:
             news = line.news
             yield f"data: {json.dumps(view(line, chat), ensure_ascii=False)}\n\n"
             try:
-                await asyncio.wait_for(news.wait(), HEARTBEAT_SECONDS)
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await news.wait()
             except TimeoutError:
                 yield ": still here\n\n"
     finally:

@@ -133,9 +133,12 @@ async def stream(feed: Feed, tenant: UUID, since: Position | None) -> AsyncGener
         yield _event("hello", "{}", position)
         while not watcher.is_behind:
             try:
-                yield _changed(await asyncio.wait_for(watcher.changes.get(), KEEP_ALIVE_SECONDS))
+                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                    change = await watcher.changes.get()
             except TimeoutError:
                 yield b": still here\n\n"
+            else:
+                yield _changed(change)
         yield _event("resync", "{}", position)
     finally:
         feed.leave(watcher)
