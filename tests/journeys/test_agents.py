@@ -42,6 +42,7 @@ async def test_every_turn_has_exactly_one_decision_of_the_operating_role(chat: C
     await chat.writes(f"Quero remarcar minha consulta, meu plano é {chat.words}")
     await chat.filed()
     await chat.hears("TurnClosed", outcome="spoke")
+    await operated(chat)  # before a person has the lead: else this turn is skipped too
     await chat.owns("takeover", 0)
     await chat.hears("OwnershipChanged", owner="person")
     await chat.writes("Oi?")
