@@ -15,7 +15,7 @@ dev: $(STAMP)
 	$(BIN)/chancela dev $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # kill -9 of everything for so many minutes; 0 only when nothing was lost, doubled, out of order, unapproved or altered
 MINUTES ?= 10

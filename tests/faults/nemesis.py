@@ -35,6 +35,7 @@ class Nemesis:
     """What it did, and what ended otherwise than it should."""
 
     installation: Installation
+    whole_round: bool = True
     kills: Counter[str] = field(default_factory=Counter[str])
     """kill -9, by pod or server."""
     crashes: Counter[str] = field(default_factory=Counter[str])
@@ -58,10 +59,10 @@ class Nemesis:
     def carry_out(self, blows: Iterable[Blow], until: Callable[[], bool]) -> None:
         """One after the other until it is enough; then what is armed gets its last chance.
 
-        Every kind and every point has its turn, however long it takes.
+        In a whole round every kind and every point has its turn, however long it takes.
         """
         for blow in blows:
-            if until() and self.has_tried_all:
+            if until() and (self.has_tried_all or not self.whole_round):
                 break
             self.watch(blow.pause_seconds)
             self.done.append(f"{time.monotonic() - self._began:6.1f} {blow}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import asyncpg
 
+from contracts.topology import SERVICES
 from deploy.demo.fresh import free_ports
 from deploy.local.layout import Layout
 from tests.faults.checker import Findings
@@ -24,7 +25,7 @@ from tests.faults.disks import small_disks
 from tests.faults.evidence import Evidence
 from tests.faults.installation import Installation
 from tests.faults.nemesis import Nemesis
-from tests.faults.plan import plan
+from tests.faults.plan import POINTS, plan, service_of
 
 ACK_WAIT_SECONDS = 2.5
 SETTINGS = {
@@ -90,19 +91,29 @@ class Outcome:
         ]
         return "\n".join(lines)
 
+    @property
+    def unproven(self) -> Sequence[str]:
+        """What a whole round should have tried and did not: points that nobody passed, blows that did not fall."""
+        nemesis = self.nemesis
+        passed = {name.split(" ")[1] for name in nemesis.crashes}
+        points = {*nemesis.missed, *(point for point in POINTS if point not in passed)}
+        services = {*SERVICES} - {service_of(name) for name in nemesis.kills | nemesis.crashes}
+        kinds = nemesis.installation.can - nemesis.struck
+        return [f"not tried: {what}" for what in sorted((*points, *services, *kinds))]
+
     def __str__(self) -> str:
         """The line that everything is judged by."""
         return f"{self.findings} · kills {self.nemesis.killed} · {self.seconds:.0f} s · seed {self.crowd.seed}"
 
 
-def run(*, chats: int, seconds: float, seed: int) -> Outcome:
+def run(*, chats: int, seconds: float, seed: int, whole_round: bool = True) -> Outcome:
     """Let `chats` customers write over `seconds` while the seed's plan is carried out, wait until all is done, judge.
 
-    Every kind of blow that the machine allows falls at least once; after the first round the run ends with its time.
+    With `whole_round` every kind of blow that the machine allows falls at least once, however long that takes.
     """
     with system(seed) as installation:
         crowd = Crowd(installation.layout, chats, seconds, seed)
-        nemesis = Nemesis(installation)
+        nemesis = Nemesis(installation, whole_round=whole_round)
         began = time.monotonic()
         with talking(crowd) as talk:
             try:

@@ -32,8 +32,6 @@ async def world(
     server = nats_server_factory(server_config(keys) + request.param)
     async with open_world(server, keys) as opened:
         yield opened
-    if server.local is not None:
-        server.local.stop()
 
 
 @pytest.fixture(scope="package")
