@@ -8,6 +8,7 @@ and consumers, Postgres roles, the flow diagram. Laws, tested in `tests/contract
 """
 
 from collections.abc import Iterable
+from datetime import date
 from hashlib import sha256
 from typing import Any, Literal
 from uuid import UUID
@@ -20,7 +21,9 @@ SERVICES = ("ingest", "conversador", "guardrails", "approval", "delivery", "oper
 PARTITIONS = 16
 MAX_PAYLOAD_BYTES = 200 * 1024
 ACK_WAIT_SECONDS = 30
-LANE_GENERATION = 0
+GENERATION_DAYS = 20
+"""A lane in which nothing was said for longer is opened anew, under its next generation: its rows may go
+(contracts/decisions/0011-idle-lanes-go.md). More than the 14 days for which a stream keeps messages."""
 
 KeyKind = Literal["conversation", "contact", "channel", "tenant"]
 
@@ -116,9 +119,14 @@ def subject(topic: Topic, key: UUID) -> str:
     return f"{topic.root}.{partition(key)}.{key}"
 
 
-def lane(topic: Topic, key: UUID, generation: int = LANE_GENERATION) -> str:
+def lane(topic: Topic, key: UUID, generation: int = 0) -> str:
     """Name of a lane: what is in order. The generation lets idle lanes be removed and opened anew."""
     return f"{topic.root}:{generation}:{key}"
+
+
+def generation(day: date) -> int:
+    """Of a lane that is opened on that day. Idle for more than GENERATION_DAYS, it is another one the next time."""
+    return (day - date(1970, 1, 1)).days // GENERATION_DAYS
 
 
 def topic_of_subject(text: str) -> Topic | None:

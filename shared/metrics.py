@@ -95,6 +95,9 @@ JOBS_OVERDUE = Gauge("chancela_bus_jobs_overdue_seconds", "How long the job is o
 # --------------------------------------------------------------------------------------------------------- the process
 
 CONNECTED = Gauge("chancela_bus_connected", "1 while the connection to NATS stands.")
+FORGOTTEN = Counter(
+    "chancela_forgotten_rows_total", "Rows that went because their time was over (shared/retention.py).", ["table"]
+)
 RECONNECTS = Counter("chancela_bus_reconnects_total", "Connections to NATS that were lost and stand again.")
 LOST_TICKS = Counter("chancela_process_lost_ticks_total", "Quarter seconds in which the event loop did not come round.")
 WATCHED = Gauge(

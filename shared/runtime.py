@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 import uvicorn
 
-from shared import config, log
+from shared import config, log, retention
 from shared.bus import Bus, Handlers, repair
 from shared.bus.connection import Refused
 from shared.config import BusConfig, ConfigError
@@ -53,6 +53,8 @@ class Service(Generic[C]):
     """Builds an ASGI application served on `http_port`."""
     start: Callable[[Context[C]], Awaitable[None]] | None = None
     """Runs when the database stands, before the process counts as started; again if the database went away in it."""
+    forgets: tuple[retention.Class, ...] = ()
+    """What of its own tables goes after its time; the bus's tables do in every service."""
 
 
 def main(service: Service[C]) -> None:
@@ -153,7 +155,10 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
         return
     context_ref.append(context)
     schema[0] = ""
-    running = [asyncio.create_task(context.bus.run(), name="bus")]
+    running = [
+        asyncio.create_task(context.bus.run(), name="bus"),
+        asyncio.create_task(retention.run(context.db, (*retention.BUS, *service.forgets)), name="retention"),
+    ]
     server = None
     if service.app is not None:
         own = _certificate("CHANCELA_HTTP", settings.http_cert_file, settings.http_key_file)

@@ -54,17 +54,19 @@ class Observer:
     async def is_all_heard(self, key: UUID) -> bool:
         """Whether everything said about a conversation, contact or channel has been heard by all who hear it."""
         for topic in TOPICS:
-            name = lane(topic, key)
-            said = await self._connection.fetchval(
-                f"select next_seq from {topic.said_by}.lane_out where lane = $1",  # noqa: S608 - ours, from the map
-                name,
+            said = await self._connection.fetchrow(
+                f"select generation, next_seq from {topic.said_by}.lane_out where topic = $1 and key = $2",  # noqa: S608 - ours, from the map
+                topic.root,
+                key,
             )
+            if said is None:
+                continue
             hearing = " union all ".join(
                 f"select next_seq from {service}.lane_in where lane = $1"  # noqa: S608 - as above
                 for service in topic.heard_by
             )
-            heard = [row["next_seq"] for row in await self._connection.fetch(hearing, name)]
-            if said and heard != [said] * len(topic.heard_by):
+            rows = await self._connection.fetch(hearing, lane(topic, key, said["generation"]))
+            if [row["next_seq"] for row in rows] != [said["next_seq"]] * len(topic.heard_by):
                 return False
         return True
 

@@ -18,6 +18,7 @@ from services.approval.start import start
 from services.approval.store import loading
 from services.approval.terms import terms
 from shared.bus import Handlers, Quick, Timer, no_facts
+from shared.retention import Class
 from shared.runtime import Service
 
 IGNORES = (
@@ -64,4 +65,9 @@ def handlers(config: Config) -> Handlers:
     )
 
 
-SERVICE = Service("approval", Config, handlers, app=app, start=start)
+FORGETS = (
+    Class("change", "at", 1, "pages that were away catch up; those away for longer look at everything anew"),
+    Class("idempotency", "at", 1, "a request that got no answer is sent again"),
+    Class("session", "expires_at", 0, "nobody; it is over"),
+)
+SERVICE = Service("approval", Config, handlers, app=app, start=start, forgets=FORGETS)

@@ -112,6 +112,7 @@ create table model_call (
   at         timestamptz not null
 );
 create index model_call_of_turn on model_call (turn_id);
+create index model_call_by_age on model_call using brin (at);
 
 create table knowledge (
   tenant     uuid        not null,

@@ -24,6 +24,7 @@ from services.conversador.store.turns import adopt_summary
 from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Quick, Slow, StartJob, Timer, each, no_facts
 from shared.db import Tx
 from shared.ids import derived_id
+from shared.retention import Class
 from shared.runtime import Context, Service
 
 _OPTS_OUT = frozenset({"opt_out", "erasure_request"})
@@ -265,4 +266,5 @@ async def start(context: Context[Config]) -> None:
         await tx.write(save_piece(tenant, piece) for piece in pieces)
 
 
-SERVICE = Service("conversador", Config, handlers, start=start)
+FORGETS = (Class("model_call", "at", 30, "what a turn cost and why it failed"),)
+SERVICE = Service("conversador", Config, handlers, start=start, forgets=FORGETS)

@@ -78,6 +78,7 @@ create table run (
 );
 create index run_by_draft on run (draft_id, at);
 create index run_recent on run (tenant, at desc);
+create index run_by_age on run using brin (at);
 
 -- An approved text on its way out: one row a decision, burnt once it is cleared, refused or revoked.
 create table dispatch (

@@ -32,6 +32,7 @@ from shared.bus import (
     no_facts,
 )
 from shared.ids import derived_id
+from shared.retention import Class
 from shared.runtime import Context, Service
 
 SESSION_RETRY = timedelta(seconds=10)
@@ -425,4 +426,7 @@ def _read_files(config: Config) -> tuple[list[store.ChannelSetting], list[Tenant
     return channels, msgspec.json.decode(Path(config.rules_file).read_bytes(), type=list[TenantRules])
 
 
-SERVICE = Service("guardrails", Config, handlers, start=start)
+FORGETS = (
+    Class("run", "at", 30, "verdicts are explained and judged again by a newer chain; what was sent has its seal"),
+)
+SERVICE = Service("guardrails", Config, handlers, start=start, forgets=FORGETS)

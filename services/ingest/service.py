@@ -16,6 +16,7 @@ from services.ingest.store.sends import Held
 from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Quick, Timer, each, no_facts
 from shared.config import ConfigError
 from shared.db import Tx
+from shared.retention import Class
 from shared.runtime import Context, Service
 
 
@@ -122,4 +123,5 @@ async def note_channels(context: Context[Config], channels: Channels) -> None:
     metrics.open_channels(one.slug for one in channels.all)
 
 
-SERVICE = Service("ingest", Config, handlers, app=http.app, start=start)
+FORGETS = (Class("raw_event", "received_at", 30, "what a channel sent, for a person who looks into a fault"),)
+SERVICE = Service("ingest", Config, handlers, app=http.app, start=start, forgets=FORGETS)

@@ -50,7 +50,7 @@ from lane_in where lane = any($1) order by lane for update
 _MOVE = """
 with entry as (insert into heard (entries) select $5::bytea where $5 <> ''::bytea returning id)
 update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
-  waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end,
+  waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end, moved_on = current_date,
   last_entry = case when n.ran then (select id from entry) else l.last_entry end
 from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[]) as n(lane, next_seq, has_waiting, ran)
 where l.lane = n.lane

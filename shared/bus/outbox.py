@@ -35,20 +35,33 @@ HELD_AT_MOST = 5000
 
 _OPEN = "insert into outbox_writer default values returning writer"
 _CLOSE = "update outbox_writer set closed_at = clock_timestamp() where writer = $1 and closed_at is null"
-_ADVANCE = """
+_GENERATION = f"(current_date - date '1970-01-01') / {topology.GENERATION_DAYS}"
+"""As `topology.generation`, on the database's clock."""
+_ADVANCE = f"""
 with open as materialized (
-  select writer from outbox_writer where writer = $3 and closed_at is null for key share)
-update lane_out o set next_seq = o.next_seq + n.count
-from (select * from unnest($1::text[], $2::bigint[]) as said(lane, count) order by lane) as n, open
-where o.lane = n.lane
-returning o.lane, o.next_seq - n.count as first, clock_timestamp() as now
-"""
+  select writer from outbox_writer where writer = $4 and closed_at is null for key share)
+update lane_out o set
+  generation = case when o.used_on < current_date - {topology.GENERATION_DAYS} then {_GENERATION} else o.generation end,
+  next_seq = case when o.used_on < current_date - {topology.GENERATION_DAYS} then 0 else o.next_seq end + n.count,
+  used_on = current_date
+from (select * from unnest($1::text[], $2::uuid[], $3::bigint[]) as said(topic, key, count) order by topic, key) as n,
+  open
+where o.topic = n.topic and o.key = n.key
+returning o.topic, o.key, o.generation, o.next_seq - n.count as first, clock_timestamp() as now
+"""  # noqa: S608 - constants of ours
 """The rows are taken in the lanes' order, so that pods do not deadlock; should a plan ever take them otherwise, the
 loser is tried again."""
-_NEW_LANES = "insert into lane_out (lane) select unnest($1::text[]) on conflict do nothing"
+_NEW_LANES = f"""
+insert into lane_out (topic, key, generation) select topic, key, {_GENERATION}
+from unnest($1::text[], $2::uuid[]) as new(topic, key) order by topic, key on conflict do nothing
+"""  # noqa: S608 - a constant of ours
 _COLUMNS = ("writer", "batch", "item", "msg_id", "lane", "lane_seq", "cause", "traceparent", "created_at", "payload")
 """All of them: COPY would insert row by row if it had to evaluate `clock_timestamp()` for each."""
 _ROOTS = {message: topic.root for message, topic in topology.BY_MESSAGE.items()}
+
+
+Stem = tuple[str, UUID]
+"""Topic's root and key: a lane without its generation."""
 
 
 class WriterClosedError(ConnectionError):
@@ -155,7 +168,8 @@ class Outbox:
         self._db = db
         self._writer: Writer | None = None
         self._opening = asyncio.Lock()
-        self._known: set[str] = set()
+        self._known: set[Stem] = set()
+        self._known_since = monotonic()
         self.retired: list[Writer] = []
         """Of this process, to be closed and swept."""
         self.on_commit: Callable[[Writer, Batch], None] | None = None
@@ -180,13 +194,14 @@ class Outbox:
             raise WriterClosedError("no writer of the outbox is open")
         batch = writer.reserve()
         tx.when_over(lambda outcome: self._over(writer, batch, outcome))
-        names = [_names(_ROOTS[type(one.message)], topology.key_of(one.message)) for one in said]
-        positions, now = await self._advance(tx, writer, Counter(lane for lane, _ in names))
+        stems: list[Stem] = [(_ROOTS[type(one.message)], topology.key_of(one.message)) for one in said]
+        places, now = await self._advance(tx, writer, Counter(stems))
         records: list[tuple[Any, ...]] = []
-        for item, (one, (lane, subject)) in enumerate(zip(said, names, strict=True)):
+        for item, (one, stem) in enumerate(zip(said, stems, strict=True)):
             message, cause, traceparent = one.message, one.cause, one.traceparent
-            seq = positions[lane]
-            positions[lane] = seq + 1
+            generation, seq = places[stem]
+            places[stem] = generation, seq + 1
+            lane, subject = _names(*stem, generation)
             msg_id = derived_id(cause, one.step)
             payload = topology.encode(message)
             head = headers(msg_id, lane, seq, message.tenant, cause, type(message).__name__, traceparent)
@@ -203,21 +218,29 @@ class Outbox:
                 async with self._db.autocommit() as tx:
                     self._writer = Writer(await tx.value(_OPEN))
 
-    async def _advance(self, tx: Tx, writer: Writer, counts: Counter[str]) -> tuple[dict[str, int], datetime]:
-        """First free position of each lane, taken under the lanes' row locks and the writer's; the database's clock."""
-        lanes = sorted(counts)
-        new = [lane for lane in lanes if lane not in self._known]
+    async def _advance(
+        self, tx: Tx, writer: Writer, counts: Counter[Stem]
+    ) -> tuple[dict[Stem, tuple[int, int]], datetime]:
+        """Generation and first free position of each lane, taken under the lanes' row locks and the writer's; the
+        database's clock.
+        """
+        stems = sorted(counts)
+        if monotonic() - self._known_since > KNOWN_SECONDS:
+            self._known.clear()
+            self._known_since = monotonic()
+        new = [stem for stem in stems if stem not in self._known]
         if new:
-            await tx.execute(_NEW_LANES, new)
+            await tx.execute(_NEW_LANES, *_columns_of(new))
             tx.when_over(lambda outcome: self._know(new, outcome))
-        rows = await tx.rows(_ADVANCE, lanes, [counts[lane] for lane in lanes], writer.number)
-        if len(rows) != len(lanes):
-            self._known.difference_update(lanes)
+        rows = await tx.rows(_ADVANCE, *_columns_of(stems), [counts[stem] for stem in stems], writer.number)
+        if len(rows) != len(stems):
+            self._known.difference_update(stems)
             self.retire(writer)
             raise WriterClosedError(f"writer {writer.number} of the outbox was closed, or a lane removed as idle")
-        return {row["lane"]: row["first"] for row in rows}, rows[0]["now"]
+        places = {(row["topic"], row["key"]): (row["generation"], row["first"]) for row in rows}
+        return places, rows[0]["now"]
 
-    def _know(self, lanes: Sequence[str], outcome: Outcome) -> None:
+    def _know(self, lanes: Sequence[Stem], outcome: Outcome) -> None:
         if outcome is Outcome.COMMITTED:
             if len(self._known) > KNOWN_AT_MOST:
                 self._known.clear()
@@ -255,13 +278,19 @@ class Outbox:
 
 KNOWN_AT_MOST = 200_000
 """Lanes that are known to have a row; forgetting costs one statement."""
+KNOWN_SECONDS = 24 * 3600.0
+"""What is known was used since: its row is too young to go as an idle lane's."""
+
+
+def _columns_of(stems: Sequence[Stem]) -> tuple[list[str], list[UUID]]:
+    return [topic for topic, _ in stems], [key for _, key in stems]
 
 
 @lru_cache(maxsize=KNOWN_AT_MOST)
-def _names(root: str, key: UUID) -> tuple[str, str]:
+def _names(root: str, key: UUID, generation: int) -> tuple[str, str]:
     """Lane and subject of a topic's key."""
     topic = topology.BY_ROOT[root]
-    return topology.lane(topic, key), topology.subject(topic, key)
+    return topology.lane(topic, key, generation), topology.subject(topic, key)
 
 
 def subject_of(lane: str) -> str:

@@ -9,10 +9,13 @@ create table lane_in (
   has_waiting   boolean     not null default false,
   waiting_since timestamptz,
   parked_at     timestamptz,
-  parked_why    text
+  parked_why    text,
+  moved_on      date        not null default current_date
 ) with (fillfactor = 60);
 create index lane_in_waiting on lane_in (waiting_since) where has_waiting and parked_at is null;
 create index lane_in_parked on lane_in (parked_at) where parked_at is not null;
+-- "does anything about this key stand still", whatever the lane's generation
+create index lane_in_held on lane_in (split_part(lane, ':', 3)) where has_waiting or parked_at is not null;
 
 -- What ran, one row a batch: (lane, position, id, body) of each message in forty bytes and a pointer to the lane's entry
 -- before. Enough to see "same position, other id or body" (shared/bus/heard.py).
@@ -52,9 +55,15 @@ create table quarantine (
   at          timestamptz not null default now()
 );
 
+-- Next position to say of a topic's key. The lane is named <topic>:<generation>:<key>; one in which nothing was said for
+-- 20 days is opened anew under a later generation, so that its rows may go on both sides (shared/retention.py).
 create table lane_out (
-  lane     text   primary key,
-  next_seq bigint not null default 0
+  topic      text    not null,
+  key        uuid    not null,
+  generation integer not null,
+  next_seq   bigint  not null default 0,
+  used_on    date    not null default current_date,
+  primary key (topic, key)
 ) with (fillfactor = 60);
 
 -- A writer is one process's run. Everything of it up to `mark` is acknowledged by the stream (shared/bus/outbox.py).

@@ -66,9 +66,10 @@ class Evidence:
 
     async def _behind(self, topic: topology.Topic, hearer: str) -> list[str]:
         rows = await self._connection.fetch(
-            f"""select o.lane, o.next_seq as said, coalesce(i.next_seq, 0) as heard, i.parked_why
-                from {topic.said_by}.lane_out o left join {hearer}.lane_in i using (lane)
-                where split_part(o.lane, ':', 1) = $1 and o.next_seq <> coalesce(i.next_seq, 0)""",
+            f"""select o.key as lane, o.next_seq as said, coalesce(i.next_seq, 0) as heard, i.parked_why
+                from {topic.said_by}.lane_out o left join {hearer}.lane_in i
+                  on i.lane = concat_ws(':', o.topic, o.generation, o.key)
+                where o.topic = $1 and o.next_seq <> coalesce(i.next_seq, 0)""",
             topic.root,
         )
         return [

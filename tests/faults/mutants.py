@@ -116,9 +116,9 @@ def zombie_finishes() -> None:
 
 def positions_without_lock() -> None:
     """A position is read, and a moment later written: two pods give out the same one."""
-    read = "(select next_seq from lane_out where lane = said.lane) as first, pg_sleep(0.01)"
+    read = "(select next_seq from lane_out l where (l.topic, l.key) = (said.topic, said.key)) as first, pg_sleep(0.01)"
     sql = _replaced(outbox._ADVANCE, "(select * from unnest", f"(select said.*, {read} from unnest")
-    sql = _replaced(sql, "set next_seq = o.next_seq + n.count", "set next_seq = n.first + n.count")
+    sql = _replaced(sql, "else o.next_seq end + n.count", "else n.first end + n.count")
     outbox._ADVANCE = _replaced(sql, "o.next_seq - n.count as first", "n.first")
 
 

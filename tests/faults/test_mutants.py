@@ -177,9 +177,9 @@ LAWS: dict[str, tuple[str, Blows, str]] = {
     "no_positions": ("a position is heard once", hearing_dies_at("inbox.after_commit_before_ack"), "twice"),
     "ack_first": ("the stream is told last", hearing_dies_at("inbox.before_commit"), "lost"),
     "gaps_run_over": ("a gap is waited for", a_pod_beside_dies, "lost"),
-    "no_lane_lock": ("a lane is moved by one pod at a time", two_pods_hear, "lost"),
+    "no_lane_lock": ("a lane is moved by one pod at a time", two_pods_hear, "lost or twice"),
     "zombie_finishes": ("who lost a lease finishes nothing", a_zombie_finishes, "twice"),
-    "positions_without_lock": ("positions are given out under the lane's lock", two_pods_say, "lost"),
+    "positions_without_lock": ("positions are given out under the lane's lock", two_pods_say, "lost or twice"),
     "mark_is_the_highest": ("the mark stays below what is open", saying_dies("late"), "lost"),
     "published_early": ("what is not committed is not published", saying_dies("aborts"), "invented"),
     "closes_without_waiting": ("a writer is closed when nothing of it is open", saying_is_frozen("frozen"), "lost"),
@@ -197,5 +197,7 @@ async def test_the_real_bus_keeps_every_effect_once_and_in_order(ring: Ring) -> 
 async def test_a_bus_without_one_of_its_laws_is_found_out(ring: Ring) -> None:
     assert LAWS.keys() == MUTANTS.keys()
     judged = await asyncio.gather(*(ring.found(mutant, blows, mutant) for mutant, (_, blows, _) in LAWS.items()))
-    for (mutant, (law, _, kind)), found in zip(LAWS.items(), judged, strict=True):
-        assert found.counts()[kind] > 0, f"{mutant}: without the law that {law}, nothing was noticed: {found}"
+    for (mutant, (law, _, kinds)), found in zip(LAWS.items(), judged, strict=True):
+        assert any(found.counts()[kind] for kind in kinds.split(" or ")), (
+            f"{mutant}: without the law that {law}, nothing was noticed: {found}"
+        )

@@ -21,7 +21,6 @@ from shared.db import TRANSIENT, Database
 
 POLL_SECONDS = 0.3
 KEEP_ALIVE_SECONDS = 15.0
-PRUNE_EVERY_POLLS = 2000
 QUEUE_LIMIT = 1000
 _log = log.get(__name__)
 
@@ -83,23 +82,19 @@ class Feed:
         return [one for one in found if one.tenant == tenant and one.position <= until]
 
     async def _read(self) -> None:
-        polls = 0
         while self._watchers:
-            found = await self._poll(is_time_to_prune=polls % PRUNE_EVERY_POLLS == 0)
+            found = await self._poll()
             for change in found:
                 self._position = change.position
                 for watcher in self._watchers:
                     if watcher.tenant == change.tenant:
                         watcher.tell(change)
-            polls += 1
             if len(found) < changes.READ_AT_ONCE:
                 await asyncio.sleep(POLL_SECONDS)
 
-    async def _poll(self, *, is_time_to_prune: bool) -> Sequence[Change]:
+    async def _poll(self) -> Sequence[Change]:
         try:
             async with self._db.autocommit() as tx:
-                if is_time_to_prune:
-                    await changes.forget_old(tx)
                 return await changes.since(tx, self._position)
         except TRANSIENT as error:
             _log.warning("the feed of changes waits for Postgres", error=repr(error))

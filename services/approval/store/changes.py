@@ -56,9 +56,3 @@ async def since(tx: Tx, position: Position) -> Sequence[Change]:
 async def is_kept(tx: Tx, position: Position) -> bool:
     """Whether the feed still holds all that came after a position; if not, the reader must look at everything anew."""
     return await tx.value("select exists (select 1 from change where seq = $1)", position.seq)
-
-
-async def forget_old(tx: Tx) -> None:
-    await tx.execute("delete from change where at < now() - interval '1 day'")
-    await tx.execute("delete from idempotency where at < now() - interval '1 day'")
-    await tx.execute("delete from session where expires_at < now()")

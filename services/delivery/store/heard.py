@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from contracts import messages as m
-from contracts import topology
 from services.delivery.facts import Claim, Heard, Number, Report
 from shared.db import Tx, Write
 
@@ -53,13 +52,14 @@ async def number(tx: Tx, claim: Claim) -> Number:
         "select is_ready, not_before from channel_state where channel_id = $1 for update", claim.channel_id
     )
     is_busy = "select exists (select 1 from claim where channel_id = $1 and state = 'dispatching')"
-    lanes = [topology.lane(topology.BY_ROOT[root], claim.conversation_id) for root in _BLOCKING]
-    is_blocked = "select exists (select 1 from lane_in where lane = any($1) and (has_waiting or parked_at is not null))"
+    is_blocked = """
+        select exists (select 1 from lane_in where split_part(lane, ':', 3) = $2 and split_part(lane, ':', 1) = any($1)
+          and (has_waiting or parked_at is not null))"""
     return Number(
         is_ready=row["is_ready"],
         not_before=row["not_before"],
         is_busy=await tx.value(is_busy, claim.channel_id),
-        is_lane_blocked=await tx.value(is_blocked, lanes),
+        is_lane_blocked=await tx.value(is_blocked, _BLOCKING, str(claim.conversation_id)),
     )
 
 
