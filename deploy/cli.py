@@ -5,17 +5,19 @@ import runpy
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import msgspec
 import typer
 from rich.console import Console
 
 from contracts import generate
-from contracts.topology import SERVICES
+from contracts.topology import BY_ROOT, SERVICES, Topic
 from deploy import lanes
 
 if TYPE_CHECKING:
+    from asyncpg import Connection
+
     from shared.bus.setup import Drift, Outcome, Setup
 
 T = TypeVar("T")
@@ -199,6 +201,85 @@ def check(json: Json = False) -> None:
     drift = [str(one) for one in _with_setup(run)]
     _print(json, {"drift": drift}, "\n".join(drift) or "as the map says")
     raise typer.Exit(1 if drift else 0)
+
+
+@bus.command("join")
+def join(
+    service: Annotated[str, typer.Argument(help="Who begins to hear.", show_default=False)],
+    topic: Annotated[str, typer.Argument(help="What, for example ingest.contacts.", show_default=False)],
+    history: Annotated[
+        bool, typer.Option("--history/--from-now", help="Begin with the oldest message that the outbox holds.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Let a running service hear a topic from now on, without a gap and without a stop.
+
+    After its release, in which the map says so; `bus apply` and `database check` show the rest. May be run again.
+    NATS as for `bus apply`, PostgreSQL as for `database check`.
+
+    Example: chancela bus join operator ingest.statuses
+    """
+    from deploy import joining  # noqa: PLC0415 - as in `dev`
+
+    async def run(setup: "Setup", connection: "Connection[Any]") -> "joining.Joined":
+        return await joining.join(setup, connection, _known(service), _topic(topic), with_history=history)
+
+    done = _with_both(run)
+    told = (
+        f"{service} hears {topic}: {done.lanes} lanes begin where they stand, {done.said_again} messages are said again"
+    )
+    _print(json, done, "\n".join([*done.consumer, told]))
+
+
+@bus.command("leave")
+def leave(
+    service: Annotated[str, typer.Argument(help="Who ceases to hear.", show_default=False)],
+    topic: Annotated[str, typer.Argument(help="What, for example ingest.contacts.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Forget where a service stood in a topic that it does not hear any more by the map. May be run again.
+
+    Example: chancela bus leave operator ingest.statuses
+    """
+    from deploy import joining  # noqa: PLC0415 - as in `dev`
+
+    async def run(setup: "Setup", connection: "Connection[Any]") -> "joining.Left":
+        return await joining.leave(setup, connection, _known(service), _topic(topic))
+
+    done = _with_both(run)
+    told = f"{service} does not hear {topic} any more: {done.lanes} lanes went, {done.not_run} messages had not run"
+    _print(json, done, "\n".join([*done.consumer, told]))
+
+
+def _topic(root: str) -> Topic:
+    if root not in BY_ROOT:
+        _fail(f"there is no topic {root!r}; there are {', '.join(BY_ROOT)}", code=2)
+    return BY_ROOT[root]
+
+
+def _with_both(work: "Callable[[Setup, Connection[Any]], Awaitable[T]]") -> T:
+    """With NATS as the admin and PostgreSQL as a superuser."""
+    import asyncpg  # noqa: PLC0415 - as in `dev`
+
+    from deploy.joining import JoinError  # noqa: PLC0415
+    from deploy.roles import Superuser  # noqa: PLC0415
+    from shared.config import ConfigError, environment, load  # noqa: PLC0415
+
+    async def run(setup: "Setup") -> T:
+        connection = await asyncpg.connect(load(Superuser, environment()).database_superuser_url)
+        try:
+            return await work(setup, connection)
+        finally:
+            await connection.close()
+
+    try:
+        return _with_setup(run)
+    except ConfigError as error:
+        _fail(str(error), code=2)
+    except JoinError as error:
+        _fail(str(error))
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        _fail(f"CHANCELA_DATABASE_SUPERUSER_URL: {error}", code=3)
 
 
 def _with_setup(work: "Callable[[Setup], Awaitable[T]]") -> T:

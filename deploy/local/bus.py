@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,9 +30,12 @@ def wanted_streams() -> Mapping[str, object]:
     return msgspec.json.decode(generate.streams())
 
 
-async def apply_streams(url: str, keys: Path, *, ack_wait_seconds: float | None = None) -> Outcome:
+async def apply_streams(
+    url: str, keys: Path, *, ack_wait_seconds: float | None = None, wanted: Mapping[str, Any] | None = None
+) -> Outcome:
     """Run the setup job, as for a new release on this machine: whatever differs is made as the map says."""
-    setup = await Setup.open(url, read_key(keys, "admin.nk"), wanted_streams(), ack_wait_seconds=ack_wait_seconds)
+    wanted = wanted or wanted_streams()
+    setup = await Setup.open(url, read_key(keys, "admin.nk"), wanted, ack_wait_seconds=ack_wait_seconds)
     try:
         return await setup.apply(EVERYTHING)
     finally:
