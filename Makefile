@@ -14,8 +14,10 @@ $(STAMP): pyproject.toml uv.lock deploy/local/install.sh
 dev: $(STAMP)
 	$(BIN)/chancela dev $(ARGS)
 
+# much of a test is waiting: three workers keep two cores busy
+WORKERS ?= 3
 test: $(STAMP)
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # kill -9 of everything for so many minutes; 0 only when nothing was lost, doubled, out of order, unapproved or altered
 MINUTES ?= 10

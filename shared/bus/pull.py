@@ -25,6 +25,7 @@ ASK_AT = BATCH // 2
 EXPIRES_SECONDS = 25.0
 HEARTBEAT_SECONDS = 4.0
 SILENCE_SECONDS = 2.5 * HEARTBEAT_SECONDS
+DRAIN_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 """After a refusal to serve: a missing consumer must not be asked thousands of times a second."""
 BATCH_BYTES = 4 * 1024 * 1024
@@ -54,6 +55,7 @@ class Pull:
         self._subscription = None
         self._outstanding = 0
         self._pause_seconds = 0.0
+        self._asks_no_more = False
         self._is_ending = False
         self.is_gone = False
         """Nobody serves this consumer."""
@@ -62,7 +64,7 @@ class Pull:
         """Wait for at least one message, then take what is there, 256 at the most; nothing only after `end`."""
         while not (self._is_ending and self._queue.empty()):
             try:
-                if self._outstanding <= ASK_AT and not self._is_ending:
+                if self._outstanding <= ASK_AT and not self._asks_no_more:
                     await self._pause()
                     await self._ask()
                 async with asyncio.timeout(SILENCE_SECONDS):
@@ -81,9 +83,12 @@ class Pull:
         return []
 
     async def end(self) -> None:
-        """Ask for nothing more; what is here already is still given out."""
-        self._is_ending = True
+        """Ask for nothing more; what is here, or on its way while the server learns of it, is still given out: else it
+        would come to another pod only after the wait for its acknowledgement.
+        """
+        self._asks_no_more = True
         await self._unsubscribe()
+        self._is_ending = True
         self._wake()
 
     def forget(self) -> None:
@@ -174,8 +179,9 @@ class Pull:
         """Also while the server is away: a subscription that is only dropped comes back with the connection."""
         old, self._subscription = self._subscription, None
         if old is not None:
-            with suppress(nats.errors.Error):
-                await old.unsubscribe()
+            with suppress(nats.errors.Error, TimeoutError):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    await old.drain()
 
 
 def delivered(messages: Sequence[Msg]) -> list[Delivered]:

@@ -23,7 +23,7 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 )  # fmt: skip
-PATIENCE_MS = 10_000
+PATIENCE_MS = 30_000
 GATES = (
     "stop", "lgpd", "pacing", "service_window", "spinning", "promise", "semantic_promise", "case_promise",
     "internal_vocabulary", "disclosure",

@@ -61,18 +61,18 @@ def test_a_killed_process_is_reported_as_ended_and_can_be_started_again(processe
 def test_a_paused_process_stands_still_until_it_is_resumed(processes: Processes, tmp_path: Path) -> None:
     child = started(processes, "worker", TICKING, tmp_path / "log")
     processes.pause("worker")
-    wait_until(lambda: " T " in Path(f"/proc/{child.pid}/stat").read_text(), 5, "it stands still")
+    wait_until(lambda: " T " in Path(f"/proc/{child.pid}/stat").read_text(), 30, "it stands still")
     reached = child.log_tail(1)
     assert child.log_tail(1) == reached
     processes.resume("worker")
-    wait_until(lambda: child.log_tail(1) != reached, 5, "it goes on")
+    wait_until(lambda: child.log_tail(1) != reached, 30, "it goes on")
 
 
 def test_what_a_stopped_process_had_started_ends_with_it(processes: Processes, tmp_path: Path) -> None:
     child = started(processes, "worker", WITH_GRANDCHILD, tmp_path / "log")
-    grandchild = int(wait_until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, 5, "it starts one"))
+    grandchild = int(wait_until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, 30, "it starts one"))
     processes.stop("worker")
-    wait_until(lambda: has_ended(grandchild), 5, "the grandchild ends")
+    wait_until(lambda: has_ended(grandchild), 30, "the grandchild ends")
 
 
 def test_the_children_of_a_killed_parent_end_even_when_paused(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_children_of_a_killed_parent_end_even_when_paused(tmp_path: Path) ->
         child = int(parent.stdout.readline())
         assert not has_ended(child)
         parent.kill()
-    wait_until(lambda: has_ended(child), 5, "the child ends")
+    wait_until(lambda: has_ended(child), 30, "the child ends")
 
 
 def test_a_program_that_cannot_be_run_says_so_in_its_log(processes: Processes, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
  * The queue rail. While the pointer or the focus is in it, its lines keep their places: what is decided elsewhere is
  * struck out where it stands, what is new joins at the end. A click never lands on another item because the list moved.
  */
-import { part } from "./api.js";
+import { SessionEnded, part } from "./api.js";
+import { sessionEnded } from "./live.js";
 import { renew } from "./patch.js";
 import { announce, say, tickTimes } from "./words.js";
 
@@ -50,9 +51,12 @@ export async function refresh(isOwn = false) {
     tickTimes();
   } finally {
     isFetching = false;
-    if (isAskedAgain) { isAskedAgain = false; setTimeout(refresh, 150); }
+    if (isAskedAgain) { isAskedAgain = false; setTimeout(refreshAgain, 150); }
   }
 }
+
+/** Nobody waits for this look: where it fails, the next news or the connection's return brings another. */
+const refreshAgain = () => refresh().catch((error) => { if (error instanceof SessionEnded) sessionEnded(); });
 
 const shownId = () => document.getElementById("item")?.dataset.id;
 
