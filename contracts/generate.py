@@ -35,8 +35,8 @@ def files() -> dict[str, str]:
 def consumer_subjects(stream: str, durable: str) -> tuple[str, ...]:
     """What a hearer may publish to: ask for messages, acknowledge (both forms), read its own consumer's state.
 
-    Token counts are exact: with `>` at the end, `$JS.ACK.*.*.INGEST.conversador.>` would also match
-    `$JS.ACK.SEND.delivery.INGEST.conversador.1.1.1`, an acknowledgement of another service's consumer.
+    Token counts are exact: with `>` at the end, `$JS.ACK.*.*.INGEST.operator-contacts.>` would also match
+    `$JS.ACK.SEND.delivery.INGEST.operator-contacts.1.1.1`, an acknowledgement of another service's consumer.
     """
     return (
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}",
@@ -65,12 +65,7 @@ ADVISORIES = "$JS.EVENT.ADVISORY.>"
 def rights(service: str) -> tuple[str, ...]:
     """Every subject that a service may publish to; it may subscribe to `_INBOX_<service>.>` and to nothing else."""
     roots = dict.fromkeys(_publish_root(topic) for topic in topology.said_by(service))
-    heard = (
-        subject
-        for stream, durable, _ in topology.consumers()
-        if durable == service
-        for subject in consumer_subjects(stream, durable)
-    )
+    heard = (subject for one in topology.consumers(service) for subject in consumer_subjects(one.stream, one.durable))
     return (*roots, *heard)
 
 
@@ -167,7 +162,7 @@ def streams() -> str:
     body = {
         "notice": NOTICE,
         "streams": [_stream(name) for name in STREAMS],
-        "consumers": [_consumer(s, d, f) for s, d, f in topology.consumers()],
+        "consumers": [_consumer(one) for one in topology.consumers()],
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=2).decode() + "\n"
 
@@ -193,11 +188,11 @@ def _stream(name: str) -> dict[str, object]:
     }
 
 
-def _consumer(stream: str, durable: str, filters: tuple[str, ...]) -> dict[str, object]:
+def _consumer(one: topology.Consumer) -> dict[str, object]:
     return {
-        "stream": stream,
-        "durable_name": durable,
-        "filter_subjects": list(filters),
+        "stream": one.stream,
+        "durable_name": one.durable,
+        "filter_subject": one.filter,
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "ack_wait": topology.ACK_WAIT_SECONDS * 10**9,

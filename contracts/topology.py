@@ -142,18 +142,34 @@ def said_by(service: str) -> tuple[Topic, ...]:
     return tuple(topic for topic in TOPICS if topic.said_by == service)
 
 
-def consumers() -> Iterable[tuple[str, str, tuple[str, ...]]]:
-    """(stream, durable, filter subjects), one durable per stream and hearing service; the durable bears its name.
+class Consumer(msgspec.Struct, frozen=True):
+    """A durable: one service's place in one topic (contracts/decisions/0012-a-consumer-hears-one-topic.md)."""
 
-    No filter where a service hears all of a stream: the server looks up each message of a consumer with several filters
-    in its index of subjects, ten times the work of the next message (`chancela bench`).
-    """
-    for stream in STREAMS:
-        topics = [topic for topic in TOPICS if topic.stream == stream]
-        for service in SERVICES:
-            heard = [topic for topic in topics if service in topic.heard_by]
-            if heard:
-                yield stream, service, () if heard == topics else tuple(f"{topic.root}.*.*" for topic in heard)
+    service: str
+    topic: Topic
+
+    @property
+    def stream(self) -> str:
+        return self.topic.stream
+
+    @property
+    def durable(self) -> str:
+        """The service's name, and the topic's unless its stream holds no other: `operator-contacts`."""
+        return f"{self.service}-{self.topic.name}" if self.filter else self.service
+
+    @property
+    def filter(self) -> str:
+        """Empty where the topic is all that its stream holds."""
+        is_alone = all(other is self.topic or other.stream != self.stream for other in TOPICS)
+        return "" if is_alone else f"{self.topic.root}.*.*"
+
+
+def consumers(service: str = "") -> Iterable[Consumer]:
+    """One for each topic and hearing service; of one service, or of all."""
+    for topic in TOPICS:
+        for hearer in topic.heard_by:
+            if service in {"", hearer}:
+                yield Consumer(hearer, topic)
 
 
 _encoder = msgspec.json.Encoder()

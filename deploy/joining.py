@@ -5,8 +5,7 @@ so that no message falls between two of the steps, whatever is said meanwhile an
 
 1. the hearer's lanes get the positions at which it begins: the next to be said, or with history the first that the
    producer's outbox still holds. A lane that it has already stays as it is;
-2. its consumer is made, or made anew with the topic: one that only took the topic too would go on from where it stands,
-   past what was said since the first step. A new one begins with the oldest message, and what was heard is swallowed;
+2. its consumer is made. It begins with the oldest message of the stream, and swallows what is before a lane's position;
 3. with history, what the outbox holds is said again: a stream holds less. Who has heard it, swallows it.
 
 Every step may be done again.
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from contracts import topology
-from contracts.topology import Topic
+from contracts.topology import Consumer, Topic
 from shared.bus.setup import Setup, SetupError
 
 if TYPE_CHECKING:
     import asyncpg
 
+NOT_FOUND = 404
 _POSITIONS = """
 with position as (
   select concat_ws(':', topic, generation, key) as lane, next_seq as seq from {producer}.lane_out where topic = $1
@@ -87,53 +86,43 @@ async def join(
         raise JoinError(f"by the map {service} does not hear {topic.root}: change contracts/topology.py first")
     names = {"producer": topic.said_by, "hearer": service}
     tag = await database.execute(_POSITIONS.format(**names), topic.root, with_history)
-    changed = await _made_with(setup, service, topic)
+    changed = await _made(setup, Consumer(service, topic))
     again = await database.execute(_SAY_AGAIN.format(**names), topic.root) if with_history else "0"
     return Joined(_rows(tag), changed, _rows(again))
 
 
 async def leave(setup: Setup, database: "asyncpg.Connection[Any]", service: str, topic: Topic) -> Left:
-    """Its consumer lets go of the topic first, then its lanes go: joined again later, it begins anew.
+    """Its consumer goes first, then its lanes: joined again later, it begins anew.
 
     Raises:
         JoinError: by the map it still hears the topic, or NATS refuses.
     """
     if service in topic.heard_by:
         raise JoinError(f"by the map {service} hears {topic.root}: change contracts/topology.py first")
-    consumer = f"consumer {topic.stream}/{service}"
-    if any(service in other.heard_by for other in topology.TOPICS if other.stream == topic.stream):
-        changed = await _applied(setup, consumer)
-    else:
-        changed = await _delete(setup, topic.stream, service)
+    changed = await _deleted(setup, Consumer(service, topic))
     async with database.transaction():
         row = await database.fetchrow(_FORGET.format(hearer=service), topic.root)
     assert row is not None
     return Left(changed, row["lanes"], row["stored"])
 
 
-async def _made_with(setup: Setup, service: str, topic: Topic) -> list[str]:
-    """The consumer hears the topic; nothing is changed when it does already."""
-    consumer = f"consumer {topic.stream}/{service}"
-    if any(one.what == consumer and one.field.startswith("filter_subject") for one in await setup.drift()):
-        return [*await _delete(setup, topic.stream, service), *await _applied(setup, consumer)]
-    return await _applied(setup, consumer)
-
-
-async def _applied(setup: Setup, consumer: str) -> list[str]:
-    outcome = await setup.apply((f"{consumer} filter_subject*",))
-    if left := [one for one in outcome.left if one.what == consumer]:
+async def _made(setup: Setup, one: Consumer) -> list[str]:
+    name = f"consumer {one.stream}/{one.durable}"
+    outcome = await setup.apply()
+    if left := [drift for drift in outcome.left if drift.what == name]:
         raise JoinError(f"{left[0]}; nothing is lost: mend it and run this again")
-    return [str(one) for one in outcome.repaired if one.what == consumer]
+    return [str(drift) for drift in outcome.repaired if drift.what == name]
 
 
-async def _delete(setup: Setup, stream: str, service: str) -> list[str]:
-    answer: Mapping[str, Any] = await setup.request(f"$JS.API.CONSUMER.DELETE.{stream}.{service}", {})
+async def _deleted(setup: Setup, one: Consumer) -> list[str]:
+    name = f"consumer {one.stream}/{one.durable}"
+    answer: Mapping[str, Any] = await setup.request(f"$JS.API.CONSUMER.DELETE.{one.stream}.{one.durable}", {})
     error = answer.get("error")
     if error is None:
-        return [f"consumer {stream}/{service}: deleted"]
-    if error.get("code") == 404:
+        return [f"{name}: deleted"]
+    if error.get("code") == NOT_FOUND:  # a second run
         return []
-    raise SetupError(f"consumer {stream}/{service} cannot be deleted: {error.get('description')}")
+    raise SetupError(f"{name} cannot be deleted: {error.get('description')}")
 
 
 def _rows(tag: str) -> int:

@@ -21,10 +21,10 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 # ------------------------------------------------------------------------------------------------------------- hearing
 
 HEARD = Counter("chancela_bus_heard_total", "Messages heard, by what became of them.", ["topic", "result"])
-REDELIVERED = Counter("chancela_bus_redelivered_total", "Messages that the stream delivered once more.", ["stream"])
+REDELIVERED = Counter("chancela_bus_redelivered_total", "Messages that the stream delivered once more.", ["topic"])
 QUARANTINED = Counter("chancela_bus_quarantined_total", "Messages put aside, by what is wrong with them.", ["reason"])
-BATCH_MESSAGES = Histogram("chancela_bus_batch_messages", "Messages of a batch.", ["stream"], buckets=SIZES)
-HANDLING = Histogram("chancela_bus_batch_seconds", "A batch, from its pull to its commit.", ["stream"], buckets=FAST)
+BATCH_MESSAGES = Histogram("chancela_bus_batch_messages", "Messages of a batch.", ["topic"], buckets=SIZES)
+HANDLING = Histogram("chancela_bus_batch_seconds", "A batch, from its pull to its commit.", ["topic"], buckets=FAST)
 HANDLER = Histogram(
     "chancela_bus_handler_seconds",
     "Quick handlers: load, decide and write for the messages of one type in a batch.",
@@ -34,23 +34,23 @@ HANDLER = Histogram(
 HEARD_AGE = Histogram(
     "chancela_bus_heard_age_seconds",
     "Age of a batch's oldest message when its transaction had committed.",
-    ["stream"],
+    ["topic"],
     buckets=LONG,
 )
 SILENT_PULLS = Counter(
-    "chancela_bus_silent_pulls_total", "Pulls given up because not even a heartbeat came.", ["stream"]
+    "chancela_bus_silent_pulls_total", "Pulls given up because not even a heartbeat came.", ["topic"]
 )
-PENDING = Gauge("chancela_bus_pending_messages", "Messages of the stream not delivered to us yet.", ["stream"])
+PENDING = Gauge("chancela_bus_pending_messages", "Messages of the topic not delivered to us yet.", ["topic"])
 UNACKNOWLEDGED = Gauge(
-    "chancela_bus_unacknowledged_messages", "Messages delivered to us and not acknowledged.", ["stream"]
+    "chancela_bus_unacknowledged_messages", "Messages delivered to us and not acknowledged.", ["topic"]
 )
 UNHEARD_AGE = Gauge(
     "chancela_bus_unheard_age_seconds",
     "Age of the oldest message that this service has not acknowledged, as far as this process has seen the stream.",
-    ["stream"],
+    ["topic"],
 )
 CONSUMER_MISSING = Gauge(
-    "chancela_bus_consumer_missing", "1 while the stream knows no consumer of this service.", ["stream"]
+    "chancela_bus_consumer_missing", "1 while the topic's stream knows no consumer of this service.", ["topic"]
 )
 
 # ------------------------------------------------------------------------------------------------------- what must wait
@@ -110,21 +110,19 @@ ANSWERS = ("acknowledged", "refused", "unanswered")
 JOB_RESULTS = ("done", "put_off", "parked", "failed", "fenced")
 
 
-def expect(topics: Iterable[str], streams: Iterable[str], messages: Iterable[str], kinds: Iterable[str]) -> None:
+def expect(topics: Iterable[str], messages: Iterable[str], kinds: Iterable[str]) -> None:
     """Let every series of a service stand at zero from the start: a first increase must be seen as one.
 
     Args:
         topics: roots of the topics heard, `ingest.messages`.
-        streams: names of the streams heard, `INGEST`.
         messages: names of the types heard.
         kinds: kinds of jobs.
     """
     for topic in topics:
         for result in RESULTS:
             HEARD.labels(topic, result)
-    for stream in streams:
         for metric in (REDELIVERED, BATCH_MESSAGES, HANDLING, HEARD_AGE, SILENT_PULLS):
-            metric.labels(stream)
+            metric.labels(topic)
     for message in messages:
         HANDLER.labels(message)
         BREAKER.labels(message)

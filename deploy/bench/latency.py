@@ -27,6 +27,7 @@ from deploy.local.layout import TENANT
 
 HEARER = "guardrails"
 STREAM = "OPERATOR"
+DURABLE = f"{HEARER}-facts"
 EVERY_SECONDS = 0.1
 LOST_AFTER_SECONDS = 20.0
 WARM_UP = 10
@@ -46,11 +47,11 @@ class Ear:
         await self._hear_what_is_old()
         inbox = self.client.new_inbox()
         await self.client.subscribe(inbox, cb=self._hear)
-        await self.client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{HEARER}", PULL, reply=inbox)
+        await self.client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{DURABLE}", PULL, reply=inbox)
 
     async def _hear_what_is_old(self) -> None:
         """What other benches said, and nobody heard."""
-        pull = await self.client.jetstream().pull_subscribe_bind(HEARER, STREAM)
+        pull = await self.client.jetstream().pull_subscribe_bind(DURABLE, STREAM)
         with suppress(TimeoutError):
             while batch := await pull.fetch(256, timeout=QUIET_SECONDS):
                 for message in batch:

@@ -67,7 +67,10 @@ class Rates:
         effects = await self.watch.value("select count(*) from operator.bench_effect") + load.messages
 
         async def is_done() -> bool:
-            if await self.watch.outstanding("INGEST", "operator") or await self.watch.stored("OPERATOR") < facts:
+            if (
+                await self.watch.outstanding("INGEST", "operator-contacts")
+                or await self.watch.stored("OPERATOR") < facts
+            ):
                 return False
             return await self.watch.value("select count(*) from operator.bench_effect") >= effects
 

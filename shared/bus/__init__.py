@@ -95,10 +95,8 @@ class Bus:
         )
         handling = Handling(service, handlers)
         heard = topology.heard_by(service)
-        self._streams = [s for s, d, _ in topology.consumers() if d == service]
         metrics.expect(
             [topic.root for topic in heard],
-            self._streams,
             [message.__name__ for topic in heard for message in topic.says],
             handling.job_kinds,
         )
@@ -129,7 +127,7 @@ class Bus:
             parked_after=config.parked_after_attempts,
             heard_for=self._connection.heard_for,
         )
-        self._pulls = [Pull(self._connection, s, d) for s, d, _ in topology.consumers() if d == service]
+        self._pulls = [Pull(self._connection, one) for one in topology.consumers(service)]
         self._hearing: set[asyncio.Task[None]] = set()
         self._lanes_wait = asyncio.Event()
 
@@ -169,8 +167,8 @@ class Bus:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publisher.run())
             group.create_task(self._end_when_refused())
-            for stream, pull in zip(self._streams, self._pulls, strict=True):
-                self._hearing.add(group.create_task(self._hear(stream, pull)))
+            for pull in self._pulls:
+                self._hearing.add(group.create_task(self._hear(pull)))
 
     async def _end_when_refused(self) -> None:
         await self._connection.fatal
@@ -180,14 +178,15 @@ class Bus:
             pull.forget()
         self._publisher.resend_before(self._connection.lost_at)
 
-    async def _hear(self, stream: str, pull: Pull) -> None:
+    async def _hear(self, pull: Pull) -> None:
+        topic = pull.topic
         while messages := await self._next_batch(pull):
             batch = delivered(messages)
-            metrics.BATCH_MESSAGES.labels(stream).observe(len(batch))
-            metrics.REDELIVERED.labels(stream).inc(sum(one.is_redelivered for one in batch))
-            with metrics.HANDLING.labels(stream).time():
+            metrics.BATCH_MESSAGES.labels(topic).observe(len(batch))
+            metrics.REDELIVERED.labels(topic).inc(sum(one.is_redelivered for one in batch))
+            with metrics.HANDLING.labels(topic).time():
                 lanes = await self._take(batch)
-            self._watch.heard(stream, messages)
+            self._watch.heard(topic, messages)
             crash.point("inbox.after_commit_before_ack")
             try:
                 await self._connection.acknowledge(messages)

@@ -13,6 +13,7 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 
+from contracts.topology import Consumer
 from shared import log, metrics
 from shared.bus.connection import Connection
 from shared.bus.inbox import Delivered
@@ -29,7 +30,7 @@ DRAIN_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 """After a refusal to serve: a missing consumer must not be asked thousands of times a second."""
 BATCH_BYTES = 4 * 1024 * 1024
-"""Of one pull: a batch of the largest messages on each of a service's streams, together, stays under what the server
+"""Of one pull: a batch of the largest messages of each of a service's topics, together, stays under what the server
 holds for one client (64 MiB), or it would end the connection as a slow consumer's."""
 EXPIRED = ("404", "408")
 FULL = ("Message Size Exceeds MaxBytes", "Batch Completed")
@@ -45,11 +46,11 @@ GONE = ("503", "409 Consumer Deleted")
 class Pull:
     """Batches of what is queued, as soon as anything is."""
 
-    def __init__(self, connection: Connection, stream: str, durable: str) -> None:
+    def __init__(self, connection: Connection, consumer: Consumer) -> None:
         self._connection = connection
-        self._subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}"
-        self._name = f"{stream}/{durable}"
-        self._stream = stream
+        self._subject = f"$JS.API.CONSUMER.MSG.NEXT.{consumer.stream}.{consumer.durable}"
+        self._name = f"{consumer.stream}/{consumer.durable}"
+        self.topic = consumer.topic.root
         self._queue: asyncio.Queue[Msg] = asyncio.Queue()
         self._inbox = ""
         self._subscription = None
@@ -152,7 +153,7 @@ class Pull:
         if bool(why) == self.is_gone:
             return
         self.is_gone = bool(why)
-        metrics.CONSUMER_MISSING.labels(self._stream).set(self.is_gone)
+        metrics.CONSUMER_MISSING.labels(self.topic).set(self.is_gone)
         if why:
             _log.error("ConsumerGone: run `chancela bus apply`", consumer=self._name, why=why)
         else:
@@ -172,7 +173,7 @@ class Pull:
 
     async def _renew(self) -> None:
         _log.info("a pull went silent; asking anew", consumer=self._name)
-        metrics.SILENT_PULLS.labels(self._stream).inc()
+        metrics.SILENT_PULLS.labels(self.topic).inc()
         self._outstanding = 0
 
     async def _unsubscribe(self) -> None:

@@ -162,13 +162,14 @@ class Watch:
         self._service = service
         self._db = db
         self._connection = connection
-        self._frontiers = {stream: Frontier() for stream, durable, _ in topology.consumers() if durable == service}
+        self._consumers = {one.topic.root: one for one in topology.consumers(service)}
+        self._frontiers = {topic: Frontier() for topic in self._consumers}
 
-    def heard(self, stream: str, messages: Sequence["Msg"]) -> None:
+    def heard(self, topic: str, messages: Sequence["Msg"]) -> None:
         """A batch has committed."""
         oldest, newest = messages[0].metadata, messages[-1].metadata
-        metrics.HEARD_AGE.labels(stream).observe(max(0.0, (utc_now() - oldest.timestamp).total_seconds()))
-        self._frontiers[stream].heard(newest.sequence.stream, newest.timestamp)
+        metrics.HEARD_AGE.labels(topic).observe(max(0.0, (utc_now() - oldest.timestamp).total_seconds()))
+        self._frontiers[topic].heard(newest.sequence.stream, newest.timestamp)
 
     async def run(self) -> None:
         """Look for ever; ends only by cancellation."""
@@ -200,30 +201,30 @@ class Watch:
     # -------------------------------------------------------------------------------------------------------- streams
 
     async def look_at_streams(self) -> None:
-        """Set the gauges of each stream's consumer.
+        """Set the gauges of each topic's consumer.
 
         Raises:
-            TimeoutError: the server does not answer; nothing was set for that stream and those after it.
+            TimeoutError: the server does not answer; nothing was set for that topic and those after it.
         """
         if not self._connection.is_connected:
             return
-        for stream, frontier in self._frontiers.items():
-            _show_consumer(stream, frontier, await self._ask(stream))
+        for topic, frontier in self._frontiers.items():
+            _show_consumer(topic, frontier, await self._ask(self._consumers[topic]))
         metrics.WATCHED.labels("nats").set_to_current_time()
 
-    async def _ask(self, stream: str) -> Consumer:
+    async def _ask(self, one: topology.Consumer) -> Consumer:
         """On an inbox of its own: a late answer must not pass for the next one's."""
         answers: asyncio.Queue[Msg] = asyncio.Queue()
         inbox, subscription = await self._connection.subscribe(answers)
         try:
-            await self._connection.request(f"$JS.API.CONSUMER.INFO.{stream}.{self._service}", b"", inbox)
+            await self._connection.request(f"$JS.API.CONSUMER.INFO.{one.stream}.{one.durable}", b"", inbox)
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = await answers.get()
         finally:
             with suppress(nats.errors.Error):  # the connection is gone: a cancellation must stay one
                 await subscription.unsubscribe()
         if not answer.data:  # 503: JetStream is not there yet
-            raise TimeoutError(f"nobody answers for {stream}/{self._service}")
+            raise TimeoutError(f"nobody answers for {one.stream}/{one.durable}")
         return _consumer.decode(answer.data)
 
 
@@ -262,15 +263,15 @@ def _show_jobs(row: Row) -> None:
     metrics.PARKED_AGE.labels("job").set(_or_zero(row["parked_age"]))
 
 
-def _show_consumer(stream: str, frontier: Frontier, consumer: Consumer) -> None:
+def _show_consumer(topic: str, frontier: Frontier, consumer: Consumer) -> None:
     error = consumer.error
     if error is not None and error.get("err_code") not in (CONSUMER_NOT_FOUND, STREAM_NOT_FOUND):
-        raise nats.errors.Error(f"CONSUMER.INFO of {stream}: {error.get('description')}")
-    metrics.CONSUMER_MISSING.labels(stream).set(error is not None)
+        raise nats.errors.Error(f"CONSUMER.INFO of {topic}: {error.get('description')}")
+    metrics.CONSUMER_MISSING.labels(topic).set(error is not None)
     if consumer.ts is not None:
-        metrics.PENDING.labels(stream).set(consumer.num_pending)
-        metrics.UNACKNOWLEDGED.labels(stream).set(consumer.num_ack_pending)
-        metrics.UNHEARD_AGE.labels(stream).set(frontier.age(consumer.ts, consumer))
+        metrics.PENDING.labels(topic).set(consumer.num_pending)
+        metrics.UNACKNOWLEDGED.labels(topic).set(consumer.num_ack_pending)
+        metrics.UNHEARD_AGE.labels(topic).set(frontier.age(consumer.ts, consumer))
 
 
 async def count_lost_ticks() -> None:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from contracts import generate
+from contracts import generate, topology
 from contracts.topology import SERVICES
 from deploy.cli import app
 from deploy.drift import database_drift
@@ -76,7 +76,7 @@ async def test_a_fresh_server_gets_everything_and_a_second_run_finds_nothing_to_
 ) -> None:
     setup = await Setup.open(nats.url, read_key(tmp_path, "admin.nk"), wanted_streams())
     first, second = await setup.apply(), await setup.apply()
-    assert len(first.repaired) == 7 + 26
+    assert len(first.repaired) == len(topology.STREAMS) + len(list(topology.consumers()))
     assert all(one.found == "missing" for one in first.repaired)
     assert (first.left, second.repaired, second.left, await setup.drift()) == ([], [], [], [])
     await setup.close()
@@ -144,21 +144,22 @@ async def test_what_harms_nobody_is_told_and_repaired(
 
 LEFT: Mapping[str, tuple[str, Mapping[str, Any], str, str]] = {
     "a service hears less": (
-        "CONSUMER.DURABLE.CREATE.INGEST.delivery",
-        {"stream_name": "INGEST", "config": consumer("INGEST", "delivery", filter_subjects=["ingest.contacts.*.*"])},
-        "consumer INGEST/delivery filter_subjects",
-        "CONSUMER.INFO.INGEST.delivery",
+        "CONSUMER.DURABLE.CREATE.INGEST.delivery-contacts",
+        {
+            "stream_name": "INGEST",
+            "config": consumer("INGEST", "delivery-contacts", filter_subject="ingest.contacts.1.*"),
+        },
+        "consumer INGEST/delivery-contacts filter_subject",
+        "CONSUMER.INFO.INGEST.delivery-contacts",
     ),
     "a service hears more": (
-        "CONSUMER.DURABLE.CREATE.CONVERSADOR.operator",
+        "CONSUMER.DURABLE.CREATE.CONVERSADOR.operator-turns",
         {
             "stream_name": "CONVERSADOR",
-            "config": consumer(
-                "CONVERSADOR", "operator", filter_subjects=["conversador.turns.*.*", "conversador.drafts.*.*"]
-            ),
+            "config": consumer("CONVERSADOR", "operator-turns", filter_subject="conversador.*.*.*"),
         },
-        "consumer CONVERSADOR/operator filter_subjects",
-        "CONSUMER.INFO.CONVERSADOR.operator",
+        "consumer CONVERSADOR/operator-turns filter_subject",
+        "CONSUMER.INFO.CONVERSADOR.operator-turns",
     ),
     "heard messages go": (
         "STREAM.UPDATE.SEND",

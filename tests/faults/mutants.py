@@ -58,8 +58,7 @@ def effects_before() -> None:
 def ack_first() -> None:
     """The stream is told before Postgres has it."""
 
-    async def hear(self: Bus, stream: str, pull: Pull) -> None:
-        del stream
+    async def hear(self: Bus, pull: Pull) -> None:
         while messages := await self._next_batch(pull):
             await self._connection.acknowledge(messages)
             await self._connection._client.flush()

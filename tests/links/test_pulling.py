@@ -76,7 +76,7 @@ async def test_a_deleted_consumer_is_an_alarm_and_few_questions_and_its_return_i
         hearing = asyncio.create_task(hear(operator, pull, 1))
         await until(lambda: watched[NEXT] == 1)
         with caplog.at_level(logging.INFO, logger="shared"):
-            await links.ask("CONSUMER.DELETE.INGEST.operator")
+            await links.ask("CONSUMER.DELETE.INGEST.operator-contacts")
             await until(lambda: pull.is_gone)
             assert is_missing() == 1
             before = watched[NEXT]
@@ -94,7 +94,7 @@ async def test_a_deleted_consumer_is_an_alarm_and_few_questions_and_its_return_i
 
 
 def is_missing() -> float | None:
-    return REGISTRY.get_sample_value("chancela_bus_consumer_missing", {"stream": "INGEST"})
+    return REGISTRY.get_sample_value("chancela_bus_consumer_missing", {"topic": "ingest.contacts"})
 
 
 async def test_a_pull_that_the_server_lost_is_made_again_after_a_silence(

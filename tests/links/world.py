@@ -75,7 +75,7 @@ class Links:
 
     async def unacknowledged(self) -> int:
         """Messages given to the operator that the server still waits to hear of."""
-        return (await self.ask("CONSUMER.INFO.INGEST.operator"))["num_ack_pending"]
+        return (await self.ask("CONSUMER.INFO.INGEST.operator-contacts"))["num_ack_pending"]
 
 
 def rows(number: int = 1, *, size: int = 10) -> list[Row]:
@@ -102,7 +102,7 @@ async def say(connection: Connection, some: Sequence[Row]) -> None:
 
 def pulling(connection: Connection) -> Pull:
     """The operator's pull of what ingest says; it hears when the connection is renewed, as in a `Bus`."""
-    pull = Pull(connection, "INGEST", "operator")
+    pull = Pull(connection, topology.Consumer("operator", CONTACTS))
 
     async def forget() -> None:
         pull.forget()

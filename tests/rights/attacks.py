@@ -12,7 +12,7 @@ from uuid import uuid4
 from contracts import topology
 from contracts.topology import SERVICES, STREAMS, TOPICS
 from tests.rights.wire import publish_line
-from tests.rights.world import CONSUMERS, TRAP, owners_of
+from tests.rights.world import CONSUMERS, TRAP, hearer_of, owners_of
 
 LOOT = b"bytes of the attacker"
 ACKS = (b"+ACK", b"-NAK", b"+TERM", b"+WPI", b"+NXT", b'+NXT {"batch":5}')
@@ -48,10 +48,10 @@ class Attacker:
         return [stream for stream in STREAMS if self.service not in owners_of(stream)]
 
     def own_consumers(self) -> list[tuple[str, str]]:
-        return [pair for pair in CONSUMERS if pair[1] == self.service]
+        return [pair for pair in CONSUMERS if hearer_of(pair[1]) == self.service]
 
     def foreign_consumers(self) -> list[tuple[str, str]]:
-        return [pair for pair in CONSUMERS if pair[1] != self.service]
+        return [pair for pair in CONSUMERS if hearer_of(pair[1]) != self.service]
 
     @property
     def inbox(self) -> str:

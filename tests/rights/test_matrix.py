@@ -15,7 +15,7 @@ from deploy.keys import read_key
 from deploy.local.bus import wanted_streams
 from shared.bus.setup import Drift, Setup
 from tests.rights.wire import Wire
-from tests.rights.world import ACK_WAIT_SECONDS, CONSUMERS, IDENTITIES, World
+from tests.rights.world import ACK_WAIT_SECONDS, CONSUMERS, IDENTITIES, World, hearer_of
 
 Outcome = Literal["answered", "refused", "silence"]
 
@@ -64,8 +64,10 @@ def may_publish(identity: str, subject: str) -> bool:
     return subject in {one for question in questions for one in api_subjects(question)}
 
 
-def consumer_subjects(durable: str) -> set[str]:
-    return {subject for stream, name in CONSUMERS if name == durable for subject in of_consumer(stream, name)}
+def consumer_subjects(identity: str) -> set[str]:
+    return {
+        subject for stream, name in CONSUMERS if hearer_of(name) == identity for subject in of_consumer(stream, name)
+    }
 
 
 def of_consumer(stream: str, durable: str) -> tuple[str, ...]:

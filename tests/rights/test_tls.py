@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from typer.testing import CliRunner
 
+from contracts import topology
 from contracts.topology import STREAMS
 from deploy.cli import app
 from deploy.keys import create_keys, read_key
@@ -177,7 +178,10 @@ async def test_the_setup_job_speaks_tls_too(
     monkeypatch.setenv("CHANCELA_NATS_URL", server.url)
     monkeypatch.setenv("CHANCELA_NATS_ADMIN_SEED_FILE", str(keys / "admin.nk"))
     applied = await asyncio.to_thread(CliRunner().invoke, app, ["bus", "apply"])
-    assert (applied.exit_code, applied.stdout.count("missing")) == (0, len(STREAMS) + 26), applied.output
+    assert (applied.exit_code, applied.stdout.count("missing")) == (
+        0,
+        len(STREAMS) + len(list(topology.consumers())),
+    ), applied.output
     monkeypatch.setenv("CHANCELA_NATS_CA_FILE", certificates.cert("other-ca"))
     refused = await asyncio.to_thread(CliRunner().invoke, app, ["bus", "check"])
     assert refused.exit_code == 3

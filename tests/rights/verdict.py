@@ -11,7 +11,7 @@ from contracts import topology
 from contracts.topology import SERVICES, TOPICS, Topic
 from tests.rights.attacks import Attack, Attacker
 from tests.rights.wire import Wire
-from tests.rights.world import MARKER_KEY, TRAP, State, World, secret_of
+from tests.rights.world import MARKER_KEY, TRAP, State, World, hearer_of, secret_of
 
 GROWS = ("messages", "last_seq", "bytes")
 Attacks = Callable[[Attacker], Iterable[Attack]]
@@ -68,7 +68,7 @@ class Turn:
 
     async def _touch(self, stream: str, durable: str) -> list[str]:
         """The rightful consumer prolongs a lease and takes one message."""
-        await self._world.wires[durable].ask(self._world.held[stream, durable][0], b"+WPI")
+        await self._world.wires[hearer_of(durable)].ask(self._world.held[stream, durable][0], b"+WPI")
         message = await self._world.pull(stream, durable)
         return [] if message.reply else [f"consumer {stream}/{durable} had nothing left: {message.headers}"]
 

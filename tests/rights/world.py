@@ -16,7 +16,7 @@ from tests.rights.wire import Delivery, Wire
 from tests.servers import NatsServer
 
 IDENTITIES = ("operator", *(one for one in SERVICES if one != "operator"), "admin", "auditor")
-CONSUMERS = tuple((stream, durable) for stream, durable, _ in topology.consumers())
+CONSUMERS = tuple((one.stream, one.durable) for one in topology.consumers())
 ACK_WAIT_SECONDS = 3600.0
 """So that time alone redelivers nothing while a test runs."""
 MARKER_KEY = UUID(int=1)
@@ -26,6 +26,10 @@ TRAP = "attack"
 
 def secret_of(topic: Topic) -> bytes:
     return f"<secret of {topic.root}>".encode()
+
+
+def hearer_of(durable: str) -> str:
+    return durable.partition("-")[0]
 
 
 def owners_of(stream: str) -> set[str]:
@@ -74,7 +78,7 @@ class World:
     async def pull(self, stream: str, durable: str) -> Delivery:
         """The rightful consumer takes one message; its reply subject acknowledges it."""
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}"
-        return await self.wires[durable].ask(subject, b'{"batch":1,"no_wait":true}')
+        return await self.wires[hearer_of(durable)].ask(subject, b'{"batch":1,"no_wait":true}')
 
     async def state(self) -> State:
         auditor = self.wires["auditor"]

@@ -77,7 +77,7 @@ async def test_a_stop_leaves_nothing_unacknowledged(world: World) -> None:
 
 
 async def nothing_pends(world: World) -> bool:
-    return await unacknowledged(world, "operator") == 0
+    return await unacknowledged(world, "operator-contacts") == 0
 
 
 async def test_a_statement_that_never_comes_back_holds_up_only_its_own_lane(

@@ -304,13 +304,13 @@ async def test_what_a_service_has_not_heard_is_told_and_then_no_longer(world: Wo
 
         async def all_pend() -> bool:
             await looking.look_at_streams()
-            return told("chancela_bus_pending_messages", stream="INGEST") == 7
+            return told("chancela_bus_pending_messages", topic="ingest.contacts") == 7
 
         await until(all_pend)
         await asyncio.sleep(0.3)
         await looking.look_at_streams()
-        assert told("chancela_bus_unheard_age_seconds", stream="INGEST") >= 0.3
-        assert told("chancela_bus_consumer_missing", stream="INGEST") == 0
+        assert told("chancela_bus_unheard_age_seconds", topic="ingest.contacts") >= 0.3
+        assert told("chancela_bus_consumer_missing", topic="ingest.contacts") == 0
         before = {name: told(name, **labels) for name, labels in MOVED.items()}
         async with running(operator, operator_db):
             await until(lambda: heard_all(operator_db, 7))
@@ -318,7 +318,7 @@ async def test_what_a_service_has_not_heard_is_told_and_then_no_longer(world: Wo
             async def all_acknowledged() -> bool:
                 await looking.look_at_streams()
                 left = ("pending_messages", "unacknowledged_messages", "unheard_age_seconds")
-                return all(told(f"chancela_bus_{name}", stream="INGEST") == 0 for name in left)
+                return all(told(f"chancela_bus_{name}", topic="ingest.contacts") == 0 for name in left)
 
             await until(all_acknowledged)
         await connection.close()
@@ -327,10 +327,10 @@ async def test_what_a_service_has_not_heard_is_told_and_then_no_longer(world: Wo
 
 
 MOVED: dict[str, dict[str, str]] = {
-    "chancela_bus_batch_messages_sum": {"stream": "INGEST"},
-    "chancela_bus_batch_seconds_count": {"stream": "INGEST"},
+    "chancela_bus_batch_messages_sum": {"topic": "ingest.contacts"},
+    "chancela_bus_batch_seconds_count": {"topic": "ingest.contacts"},
     "chancela_bus_handler_seconds_count": {"message": "ContactSeen"},
-    "chancela_bus_heard_age_seconds_count": {"stream": "INGEST"},
+    "chancela_bus_heard_age_seconds_count": {"topic": "ingest.contacts"},
     "chancela_bus_heard_total": {"topic": "ingest.contacts", "result": "run"},
     "chancela_database_commit_seconds_count": {},
 }
@@ -357,13 +357,13 @@ async def counted(number: float) -> bool:
 async def test_a_consumer_that_was_deleted_is_told(world: World) -> None:
     admin = Client()
     await admin.connect(world.nats.url, nkeys_seed_str=read_key(world.keys, "admin.nk"), inbox_prefix="_INBOX_admin")
-    await admin.request("$JS.API.CONSUMER.DELETE.CONVERSADOR.operator", b"", timeout=5)
+    await admin.request("$JS.API.CONSUMER.DELETE.CONVERSADOR.operator-turns", b"", timeout=5)
     await admin.close()
     connection = Connection(world.nats.url, read_key(world.keys, "operator.nk"), "operator")
     await connection.open()
     db = await open_schema(world.postgres, world.database, "operator")
     await Watch("operator", db, connection).look_at_streams()
-    assert told("chancela_bus_consumer_missing", stream="CONVERSADOR") == 1
-    assert told("chancela_bus_consumer_missing", stream="INGEST") == 0
+    assert told("chancela_bus_consumer_missing", topic="conversador.turns") == 1
+    assert told("chancela_bus_consumer_missing", topic="ingest.contacts") == 0
     await connection.close()
     await db.close()
