@@ -3,6 +3,8 @@
 The way of a webhook is in `webhook.py` and `hearing.py`; here is what ingest hears from the others.
 """
 
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 from uuid import UUID
 
 from contracts import messages as m
@@ -13,7 +15,7 @@ from services.ingest.store import heard as heard_store
 from services.ingest.store import people, sends
 from services.ingest.store.people import Place
 from services.ingest.store.sends import Held
-from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Quick, Timer, each, no_facts
+from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, no_facts
 from shared.config import ConfigError
 from shared.db import Tx
 from shared.retention import Class
@@ -75,6 +77,18 @@ async def load_held_for_accepted(tx: Tx, heard: Heard[m.SendAccepted]) -> Held |
     return await sends.held_for(tx, heard.message.channel_id, echo.stanza_of(heard.message.provider_id), None)
 
 
+def conversations_first(load_one: Callable[[Tx, Heard[Any]], Awaitable[Held | None]]) -> Load:
+    """The conversations' rows before anything else, as a webhook takes them: in another order, the echo's webhook and
+    what delivery says of the same send would each hold what the other needs.
+    """
+
+    async def load(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[Any]:
+        await people.hold(tx, [one.message.conversation_id for one in heard])
+        return [await load_one(tx, one) for one in heard]
+
+    return load
+
+
 def on_consent_changed(heard: Heard[m.ConsentChanged], _facts: None) -> Effects:
     """Only who is opted out can opt in again: the detector must know."""
     return Effects(writes=[people.consent(heard.message.contact_id, heard.message.state)])
@@ -90,17 +104,21 @@ def on_echo_hold_over(job: Job, facts: tuple[Held, Place, echo.OwnSend | None] |
 
 def handlers(config: Config) -> Handlers:
     async def load_hold(tx: Tx, job: Job) -> tuple[Held, Place, echo.OwnSend | None] | None:
+        conversation_id = await sends.conversation_of_held(tx, UUID(job.key))
+        if conversation_id is None:
+            return None
+        place = await people.locked(tx, conversation_id)
         held = await sends.held(tx, UUID(job.key))
         if held is None:
             return None
         candidates = await sends.candidates(tx, held.channel_id, held.stanza_id, held.digests)
         send = echo.match(held.stanza_id, candidates, now=held.held_at, copy_seconds=config.echo_copy_seconds)
-        return held, await people.locked(tx, held.conversation_id), send
+        return held, place, send
 
     return Handlers(
         quick=(
-            Quick(m.SendBegun, each(load_held_for_begun), on_send_begun),
-            Quick(m.SendAccepted, each(load_held_for_accepted), on_send_accepted),
+            Quick(m.SendBegun, conversations_first(load_held_for_begun), on_send_begun),
+            Quick(m.SendAccepted, conversations_first(load_held_for_accepted), on_send_accepted),
             Quick(m.ConsentChanged, no_facts, on_consent_changed),
         ),
         timers=(Timer(ECHO_HOLD, load_hold, on_echo_hold_over, after_hearing_seconds=config.echo_hearing_seconds),),

@@ -1,5 +1,6 @@
 """Our own echo is told from a person's reply on the phone, whichever comes first."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -166,3 +167,21 @@ def test_words_are_looked_up_under_both_forms_of_a_brazilian_number() -> None:
 @pytest.mark.parametrize("whole", ["3EB1", "true_1@c.us_3EB1", "false_1@g.us_3EB1_2@c.us"])
 def test_an_id_is_known_whole_or_bare(whole: str) -> None:
     assert stanza_of(whole) == "3EB1"
+
+
+async def test_what_delivery_says_takes_the_conversation_before_anything_else(talk: Edge) -> None:
+    """As the echo's webhook does: whoever comes second waits, and neither holds what the other needs."""
+    conversation = await talk.conversation()
+    async with talk.bench.db.transaction() as webhook:
+        await webhook.rows("select from conversation where conversation_id = $1 for update", conversation)
+        hearing = asyncio.create_task(talk.bench.hear(accepted(talk.channel, "3EB1", conversation)))
+        while not await talk.bench.value("select exists (select from pg_locks where not granted)"):
+            await asyncio.sleep(0.01)
+        await webhook.execute("set local lock_timeout = '2s'")
+        await webhook.execute(
+            "insert into message (message_id, tenant, channel_id, conversation_id, stanza_id, is_ours)"
+            " values (gen_random_uuid(), $1, $2, $3, '3EB1', true)",
+            *(talk.channel.tenant, talk.channel.channel_id, conversation),
+        )
+    await hearing
+    assert await talk.bench.value("select count(*) from message where stanza_id = '3EB1'") == 1

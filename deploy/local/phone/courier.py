@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,9 @@ def headers_for(body: bytes, key: str | None, request_id: str, at_ms: int) -> di
     return headers
 
 
+IDLE_SECONDS = 1.0
+
+
 class Courier:
     def __init__(self, url: str | None, retries: RetryPolicy, changed: Callable[[], None]) -> None:
         self.url = url
@@ -75,15 +79,18 @@ class Courier:
             self.queue.put_nowait(parcel)
 
     async def run(self) -> None:
-        parcel = await self.queue.get()
-        import httpx  # noqa: PLC0415 - a fifth of a second that the start need not wait for
+        first = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(IDLE_SECONDS):
+                first = await self.queue.get()
+        import httpx  # noqa: PLC0415 - half a second, which neither the start nor the first message need wait for
 
         async with httpx.AsyncClient(timeout=ANSWER_TIMEOUT_SECONDS, trust_env=False) as client:
             try:
                 while True:
+                    parcel, first = first or await self.queue.get(), None
                     if await self.attempt(client, parcel) is not None:
                         self.start_retries(client, parcel)
-                    parcel = await self.queue.get()
             finally:
                 for task in self.tasks:
                     task.cancel()

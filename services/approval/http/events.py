@@ -19,7 +19,7 @@ from services.approval.store.changes import Change, Position
 from shared import log
 from shared.db import TRANSIENT, Database
 
-POLL_SECONDS = 0.3
+POLL_SECONDS = 0.1
 KEEP_ALIVE_SECONDS = 15.0
 QUEUE_LIMIT = 1000
 _log = log.get(__name__)

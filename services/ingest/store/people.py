@@ -70,6 +70,13 @@ from conversation c join contact p using (contact_id) where c.conversation_id = 
 """
 
 
+async def hold(tx: Tx, conversations: Sequence[UUID]) -> None:
+    """Lock them until the transaction ends, in an order that all keep."""
+    await tx.rows(
+        "select from conversation where conversation_id = any($1) order by conversation_id for update", conversations
+    )
+
+
 async def find_or_open(tx: Tx, channel: Channel, who: Who, language: str) -> Place:
     """The conversation of a chat, locked; opened with its contact where there is none.
 

@@ -57,6 +57,10 @@ async def held_for(tx: Tx, channel_id: UUID, stanza_id: str | None, digest: str 
     return _held(row)
 
 
+async def conversation_of_held(tx: Tx, held_id: UUID) -> UUID | None:
+    return await tx.value("select conversation_id from held_reply where held_id = $1", held_id)
+
+
 async def held(tx: Tx, held_id: UUID) -> Held | None:
     return _held(await tx.row("select * from held_reply where held_id = $1 for update", held_id))
 
