@@ -47,6 +47,11 @@ _LOCK = """
 select lane, next_seq, has_waiting, parked_at, last_entry, clock_timestamp() as now
 from lane_in where lane = any($1) order by lane for update
 """
+_NEW = """
+insert into lane_in (lane) select lane from unnest($1::text[]) as lane, set_config('synchronous_commit', 'off', true)
+on conflict do nothing
+"""
+"""Without a flush of its own: the transaction that uses the rows flushes what came before it."""
 _MOVE = """
 with entry as (insert into heard (entries) select $5::bytea where $5 <> ''::bytea returning id)
 update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
@@ -146,7 +151,7 @@ class Inbox:
         if not new:
             return
         async with self._db.autocommit() as tx:
-            await tx.execute("insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing", new)
+            await tx.execute(_NEW, new)
         if len(self._known) > KNOWN_AT_MOST:
             self._known.clear()
         self._known.update(new)

@@ -31,8 +31,10 @@ RESEND_SECONDS = 60
 connection was lost goes again, however long the server was away; at start too, as the loss may have been ours."""
 
 _MARK = """
-update outbox_writer set mark = greatest(mark, $2), seen_at = clock_timestamp() where writer = $1
+update outbox_writer set mark = greatest(mark, $2), seen_at = clock_timestamp()
+from set_config('synchronous_commit', 'off', true) where writer = $1
 """
+"""Not flushed at once: a mark that is lost is an old one, and what is beyond it is published again."""
 _LEAVE = """
 update outbox_writer set mark = greatest(mark, $2), closed_at = clock_timestamp(), swept_at = clock_timestamp()
 where writer = $1

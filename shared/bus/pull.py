@@ -17,6 +17,7 @@ from contracts.topology import Consumer
 from shared import log, metrics
 from shared.bus.connection import Connection
 from shared.bus.inbox import Delivered
+from shared.clock import monotonic
 
 _log = log.get(__name__)
 
@@ -26,6 +27,8 @@ ASK_AT = BATCH // 2
 EXPIRES_SECONDS = 25.0
 HEARTBEAT_SECONDS = 4.0
 SILENCE_SECONDS = 2.5 * HEARTBEAT_SECONDS
+QUIET_SECONDS = 0.1
+QUIET_WITHIN_SECONDS = 2.0
 DRAIN_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 """After a refusal to serve: a missing consumer must not be asked thousands of times a second."""
@@ -55,6 +58,7 @@ class Pull:
         self._inbox = ""
         self._subscription = None
         self._outstanding = 0
+        self._came_at = 0.0
         self._pause_seconds = 0.0
         self._asks_no_more = False
         self._is_ending = False
@@ -84,13 +88,24 @@ class Pull:
         return []
 
     async def end(self) -> None:
-        """Ask for nothing more; what is here, or on its way while the server learns of it, is still given out: else it
-        would come to another pod only after the wait for its acknowledgement.
+        """Ask for nothing more; what is here, or on its way while the server learns of it, is still given out.
+
+        A pull cannot be taken back, and what the server sends while it learns that nobody listens any more comes to
+        another pod only after the wait for its acknowledgement. So the end waits for a moment in which nothing comes:
+        the pulls are used up, as they are at once under load, or it is quiet.
         """
         self._asks_no_more = True
+        until = monotonic() + QUIET_WITHIN_SECONDS
+        while monotonic() < until and not self._is_quiet():  # noqa: ASYNC110 - silence tells nobody
+            await asyncio.sleep(QUIET_SECONDS / 4)
         await self._unsubscribe()
         self._is_ending = True
         self._wake()
+
+    def _is_quiet(self) -> bool:
+        if not self._queue.empty():
+            return False
+        return self._outstanding <= 0 or monotonic() - self._came_at > QUIET_SECONDS
 
     def forget(self) -> None:
         """The connection was renewed: the server knows nothing of an old pull, nor of the old inbox."""
@@ -103,6 +118,7 @@ class Pull:
 
     async def _sort(self, first: Msg) -> list[Msg]:
         batch: list[Msg] = []
+        self._came_at = monotonic()
         message: Msg | None = first
         while message is not None:
             if await self._is_status(message):

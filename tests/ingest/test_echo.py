@@ -169,14 +169,22 @@ def test_an_id_is_known_whole_or_bare(whole: str) -> None:
     assert stanza_of(whole) == "3EB1"
 
 
+async def someone_waits(talk: Edge) -> None:
+    """For a lock; Postgres tells nobody."""
+    async with asyncio.timeout(20):
+        while True:
+            if await talk.bench.value("select exists (select from pg_locks where not granted)"):
+                return
+            await asyncio.sleep(0.01)
+
+
 async def test_what_delivery_says_takes_the_conversation_before_anything_else(talk: Edge) -> None:
     """As the echo's webhook does: whoever comes second waits, and neither holds what the other needs."""
     conversation = await talk.conversation()
     async with talk.bench.db.transaction() as webhook:
         await webhook.rows("select from conversation where conversation_id = $1 for update", conversation)
         hearing = asyncio.create_task(talk.bench.hear(accepted(talk.channel, "3EB1", conversation)))
-        while not await talk.bench.value("select exists (select from pg_locks where not granted)"):
-            await asyncio.sleep(0.01)
+        await someone_waits(talk)
         await webhook.execute("set local lock_timeout = '2s'")
         await webhook.execute(
             "insert into message (message_id, tenant, channel_id, conversation_id, stanza_id, is_ours)"
