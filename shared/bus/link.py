@@ -160,7 +160,8 @@ def _abort(client: Client) -> None:
     for name in ("_io_writer", "_bare_io_writer"):  # with TLS the outer and the inner one
         writer: asyncio.StreamWriter | None = getattr(transport, name, None)
         if writer is not None:
-            writer.transport.abort()
+            with suppress(AttributeError):  # a TLS link that has ended already, in Python 3.11.2 (Debian 12)
+                writer.transport.abort()
 
 
 def _is_refusal(error: Exception) -> bool:
