@@ -90,9 +90,9 @@ def test_the_children_of_a_killed_parent_end_even_when_paused(tmp_path: Path) ->
 
 
 def test_a_program_that_cannot_be_run_says_so_in_its_log(processes: Processes, tmp_path: Path) -> None:
-    child = processes.start("ghost", Command(["no-such-program"], log_file=tmp_path / "log"))
+    child = processes.start("ghost", Command(["/no-such-program"], log_file=tmp_path / "log"))
     assert processes.wait_for_an_end(5) == {"ghost": 1}
-    assert child.log_tail() == "cannot run no-such-program: No such file or directory"
+    assert child.log_tail() == "cannot run /no-such-program: No such file or directory"
 
 
 def test_the_holder_of_a_port_is_named_and_a_free_port_is_accepted() -> None:
