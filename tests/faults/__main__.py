@@ -13,7 +13,7 @@ from tests.faults.checker import Findings
 from tests.faults.world import run
 
 SECONDS_EACH = 240.0
-CHATS_A_SECOND = 4.0
+CHATS_A_SECOND = 1.5
 
 
 def main() -> int:
