@@ -217,7 +217,7 @@ def join(
     After its release, in which the map says so; `bus apply` and `database check` show the rest. May be run again.
     NATS as for `bus apply`, PostgreSQL as for `database check`.
 
-    Example: chancela bus join operator ingest.statuses
+    Example: chancela bus join operator ingest.contacts
     """
     from deploy import joining  # noqa: PLC0415 - as in `dev`
 

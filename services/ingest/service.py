@@ -15,7 +15,7 @@ from services.ingest.store import heard as heard_store
 from services.ingest.store import people, sends
 from services.ingest.store.people import Place
 from services.ingest.store.sends import Held
-from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, no_facts
+from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, each, no_facts
 from shared.config import ConfigError
 from shared.db import Tx
 from shared.retention import Class
@@ -81,10 +81,11 @@ def conversations_first(load_one: Callable[[Tx, Heard[Any]], Awaitable[Held | No
     """The conversations' rows before anything else, as a webhook takes them: in another order, the echo's webhook and
     what delivery says of the same send would each hold what the other needs.
     """
+    load_each = each(load_one)
 
     async def load(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[Any]:
         await people.hold(tx, [one.message.conversation_id for one in heard])
-        return [await load_one(tx, one) for one in heard]
+        return await load_each(tx, heard)
 
     return load
 

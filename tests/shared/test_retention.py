@@ -108,14 +108,14 @@ async def test_a_second_pod_leaves_it_to_the_first(operator_db: Database) -> Non
     assert await forget(operator_db, BY_TABLE["heard"]) == 1
 
 
-@pytest.mark.parametrize("table", [one.table for one in BUS if one.hours < 1])
-async def test_looking_for_what_is_old_reads_no_whole_table(operator_db: Database, table: str) -> None:
+@pytest.mark.parametrize("table", ["outbox", "heard"])
+async def test_looking_for_what_is_old_reads_no_whole_table_that_grows_with_messages(
+    operator_db: Database, table: str
+) -> None:
     one = BY_TABLE[table]
     filling = {
         "outbox": OUTBOX.format(days=0, first=1, last=20_000),
         "heard": "insert into heard (entries) select '\\x00'::bytea from generate_series(1, 20000)",
-        "outbox_writer": "select 1",  # a row for each process that ever ran: few
-        "quarantine": "select 1",
     }
     await run(operator_db, filling[table], f"analyze {table}")
     async with operator_db.transaction() as tx:
@@ -123,8 +123,7 @@ async def test_looking_for_what_is_old_reads_no_whole_table(operator_db: Databas
         await tx.execute(retention.BY_INDEX)
         await tx.execute(f"prepare p (interval, bigint) as {one.statement}")
         plan = "\n".join(row[0] for row in await tx.rows("explain execute p ('30 days', 2000)"))
-    if "generate_series" in filling[table]:
-        assert f"Seq Scan on {table} t" not in plan, plan
+    assert f"Seq Scan on {table} t" not in plan, plan
 
 
 OWN: dict[str, tuple[Class, ...]] = {
