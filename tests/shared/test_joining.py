@@ -11,9 +11,11 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from contracts import topology
 from contracts.messages import ContactSeen
+from deploy.cli import app
 from deploy.joining import Joined, JoinError, join, leave
 from deploy.keys import create_keys, read_key
 from deploy.local.bus import apply_streams, server_config, wanted_streams
@@ -237,3 +239,24 @@ async def talk_and_arrive(talk: Talk, db: Database) -> None:
     await talk.say(*LANES)
     await say(talk.bus, topology.decode(topology.BY_ROOT["ingest.messages"], REVOKED.read_bytes()))
     await until(lambda: all_is_published(db))
+
+
+async def test_the_command_joins_and_names_what_cannot_be(world: World) -> None:
+    environment = {
+        "CHANCELA_NATS_URL": world.nats.url,
+        "CHANCELA_NATS_ADMIN_SEED": read_key(world.keys, "admin.nk"),
+        "CHANCELA_DATABASE_SUPERUSER_URL": world.postgres.dsn(world.database),
+    }
+
+    async def told(*words: str) -> tuple[int, str]:
+        done = await asyncio.to_thread(CliRunner().invoke, app, ["bus", *words], env=environment)
+        return done.exit_code, done.output
+
+    async with two_services(world) as (talk, _, operator_db):
+        code, output = await told("join", "operator", CONTACTS.root)
+        assert (code, "consumer INGEST/operator-contacts: missing" in output) == (0, True), output
+        await talk.say(*LANES)
+        await until(lambda: has_effects(operator_db, len(LANES)))
+    for words, expected in ((("join", "operator", "ingest.statuses"), 1), (("leave", "operator", "no.topic"), 2)):
+        code, output = await told(*words)
+        assert code == expected, output
