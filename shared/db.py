@@ -170,6 +170,7 @@ class Database:
                 **SILENT_LINK,
             },
             init=_use_json_and_bytes,
+            reset=_nothing_to_reset,
         )
         return cls(pool)
 
@@ -249,6 +250,12 @@ async def _commit(transaction: Any, tx: Tx) -> None:
 
 async def _use_json_and_bytes(connection: Any) -> None:
     await connection.set_type_codec("jsonb", encoder=_text, decoder=_text, schema="pg_catalog")
+
+
+async def _nothing_to_reset(_connection: Any) -> None:
+    """Between two uses asyncpg would drop cursors, locks and settings of the session: four statements, and we have
+    none of these. Settings and locks of ours are a transaction's; an open transaction asyncpg rolls back before this.
+    """
 
 
 def _text(value: str) -> str:

@@ -30,7 +30,7 @@ from shared.bus.effects import (
     each,
     no_facts,
 )
-from shared.bus.handling import Handling, perform
+from shared.bus.handling import Handling, Started, perform, told_to_nobody
 from shared.bus.inbox import Delivered, Inbox
 from shared.bus.jobs import Jobs
 from shared.bus.outbox import Outbox, Said
@@ -71,16 +71,24 @@ LANES_DRAINED_AT_ONCE = 4
 class Unit:
     """One transaction of an HTTP edge: read, decide, then `perform` the effects."""
 
-    def __init__(self, tx: Tx, tenant: UUID, cause: UUID, now: datetime) -> None:
+    def __init__(self, tx: Tx, tenant: UUID, cause: UUID, now: datetime, started: Started = told_to_nobody) -> None:
         self.tx = tx
         self.now = now
+        self._started = started
         self._tenant = tenant
         self._cause = cause
         self.said: list[Said] = []
 
     async def perform(self, effects: Effects) -> None:
         offset = len(self.said)
-        said = await perform(self.tx, effects, tenant=self._tenant, cause=self._cause, traceparent=trace.current())
+        said = await perform(
+            self.tx,
+            effects,
+            tenant=self._tenant,
+            cause=self._cause,
+            traceparent=trace.current(),
+            started=self._started,
+        )
         self.said += [one._replace(step=str(offset + index)) for index, one in enumerate(said)]
 
 
@@ -148,12 +156,11 @@ class Bus:
         """A transaction whose messages are published when it has committed. `db` defaults to the bus role's."""
         await self._outbox.ready()
         async with (db or self._db).transaction(tenant) as tx:
-            unit = Unit(tx, tenant, cause, await tx.now())
+            unit = Unit(tx, tenant, cause, await tx.now(), self._jobs.wake)
             yield unit
             await self._outbox.append(tx, unit.said)
             crash.point("unit.before_commit")
         crash.point("unit.after_commit_before_publish")
-        self._jobs.wake()
 
     async def run(self) -> None:
         """Everything that must go on while the process lives; a fault of any part ends it."""
@@ -216,7 +223,6 @@ class Bus:
                 take = self._inbox.store
                 await asyncio.sleep(0.5)
                 continue
-            self._jobs.wake()
             return lanes
 
     async def _drain_waiting(self) -> None:
@@ -246,7 +252,6 @@ class Bus:
                 await self._inbox.drain(lane)
             except TRANSIENT as error:
                 _log.warning("a lane is left to the next round", lane=lane, error=repr(error))
-        self._jobs.wake()
 
     async def stop(self) -> None:
         """Graceful: stop pulling, let work end, publish what is committed, close. Bounded, whoever is away."""

@@ -1,7 +1,7 @@
 """From messages and jobs to effects, and from effects to rows, inside a transaction that the caller opened."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,7 +11,7 @@ from contracts.messages import Message
 from shared import metrics
 from shared.bus.effects import CancelJobs, Effects, Handlers, Heard, Quick, Slow, StartJob, Timer
 from shared.bus.outbox import Said
-from shared.db import Tx, Write
+from shared.db import Outcome, Tx, Write
 from shared.ids import derived_id
 
 _CANCEL = "delete from job where kind = $1 and key = $2"
@@ -22,6 +22,14 @@ on conflict (id) do update set kind = excluded.kind, key = excluded.key, payload
   due_at = excluded.due_at, cause = excluded.cause, traceparent = excluded.traceparent,
   attempts = 0, lost = 0, lease_token = null, leased_until = null, parked_at = null, last_error = null
 """
+
+
+Started = Callable[[set[str]], None]
+"""Told, once the transaction has committed, that jobs of these kinds were started, or made way for the next."""
+
+
+def told_to_nobody(_kinds: set[str]) -> None:
+    """They are found at the next look."""
 
 
 def job_kind(message: type[Message]) -> str:
@@ -40,6 +48,8 @@ class Handling:
         self._slow_messages = {one.on for one in handlers.slow if not isinstance(one.on, str)}
         self._timers: dict[str, Timer] = {one.kind: one for one in handlers.timers}
         self._ignores = set(handlers.ignores)
+        self.started: Started = told_to_nobody
+        """Replaced by whoever runs the jobs."""
         self._check(service)
 
     def _check(self, service: str) -> None:
@@ -72,7 +82,7 @@ class Handling:
                 caused = [
                     Caused(what, one.tenant, one.id, one.traceparent) for one, what in zip(group, effects, strict=True)
                 ]
-                said += await perform_all(tx, caused)
+                said += await perform_all(tx, caused, self.started)
         return said
 
     async def _effects(self, tx: Tx, kind: type[Message], group: Sequence[Heard[Any]]) -> Sequence[Effects]:
@@ -105,12 +115,14 @@ class Caused(NamedTuple):
     traceparent: str
 
 
-async def perform(tx: Tx, effects: Effects, *, tenant: UUID, cause: UUID, traceparent: str) -> list[Said]:
+async def perform(
+    tx: Tx, effects: Effects, *, tenant: UUID, cause: UUID, traceparent: str, started: Started = told_to_nobody
+) -> list[Said]:
     """Write an effect's rows and timers; returns what it says, for the outbox."""
-    return await perform_all(tx, [Caused(effects, tenant, cause, traceparent)])
+    return await perform_all(tx, [Caused(effects, tenant, cause, traceparent)], started)
 
 
-async def perform_all(tx: Tx, group: Sequence[Caused]) -> list[Said]:
+async def perform_all(tx: Tx, group: Sequence[Caused], started: Started) -> list[Said]:
     """As `perform`, for effects of different lanes together: equal statements travel as one batch.
 
     Each one's writes keep their order; between lanes there is none.
@@ -123,6 +135,9 @@ async def perform_all(tx: Tx, group: Sequence[Caused]) -> list[Said]:
         for one in group
         for job in one.effects.jobs
     )
+    kinds = {job.kind for one in group for job in (*one.effects.jobs, *one.effects.cancels)}
+    if kinds:
+        tx.when_over(lambda outcome: started(kinds) if outcome is Outcome.COMMITTED else None)
     return [
         Said(message, one.cause, str(step), one.traceparent)
         for one in group

@@ -29,7 +29,7 @@ from shared.bus.breaker import Breaker
 from shared.bus.effects import Heard, Reject, Retry
 from shared.bus.handling import Handling
 from shared.bus.outbox import Outbox, Said
-from shared.db import TRANSIENT, Database, Tx
+from shared.db import TRANSIENT, Database, Outcome, Tx
 
 _log = log.get(__name__)
 _json = msgspec.json.Encoder()
@@ -52,6 +52,7 @@ insert into lane_in (lane) select lane from unnest($1::text[]) as lane, set_conf
 on conflict do nothing
 """
 """Without a flush of its own: the transaction that uses the rows flushes what came before it."""
+_NEW_ALONE = "insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing"
 _MOVE = """
 with entry as (insert into heard (entries) select $5::bytea where $5 <> ''::bytea returning id)
 update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
@@ -136,7 +137,8 @@ class Inbox:
         if not good:
             return []
         lanes = sorted({one.lane for one in good})
-        await self._make(lanes)
+        if len(lanes) > 1:
+            await self._make(lanes)
         try:
             return await self._take(good, lanes, may_run=may_run)
         except TRANSIENT:
@@ -146,19 +148,29 @@ class Inbox:
             return await self._take(good, lanes, may_run=False)
 
     async def _make(self, lanes: Sequence[str]) -> None:
-        """Rows of new lanes, in a transaction of their own: made after locking others they would break the order."""
+        """Rows of new lanes, in a transaction of their own: made after locking others they would break the order.
+
+        A batch of one lane locks no others, and makes its row itself.
+        """
         new = [lane for lane in lanes if lane not in self._known]
         if not new:
             return
         async with self._db.autocommit() as tx:
             await tx.execute(_NEW, new)
-        if len(self._known) > KNOWN_AT_MOST:
-            self._known.clear()
-        self._known.update(new)
+        self._know(new, Outcome.COMMITTED)
+
+    def _know(self, lanes: Sequence[str], outcome: Outcome) -> None:
+        if outcome is Outcome.COMMITTED:
+            if len(self._known) > KNOWN_AT_MOST:
+                self._known.clear()
+            self._known.update(lanes)
 
     async def _take(self, good: Sequence[Arrived], lanes: list[str], *, may_run: bool) -> list[str]:
         await self._outbox.ready()
         async with self._db.transaction() as tx:
+            if len(lanes) == 1 and lanes[0] not in self._known:
+                await tx.execute(_NEW_ALONE, lanes)
+                tx.when_over(lambda outcome: self._know(lanes, outcome))
             locked, now = await self._lock(tx, lanes)
             run, wait, old = _sort_out(good, locked, may_run=may_run)
             if wait or old:

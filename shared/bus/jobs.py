@@ -15,6 +15,7 @@ Laws
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from shared import crash, log, metrics, trace
@@ -24,6 +25,7 @@ from shared.bus.handling import Handling, perform
 from shared.bus.inbox import BACKOFF_SECONDS, storable
 from shared.bus.outbox import Outbox, Said
 from shared.bus.turns import FREE, HEADS, SUSPECT, Turns
+from shared.clock import monotonic
 from shared.db import TRANSIENT, Database, Row, Tx
 
 if TYPE_CHECKING:
@@ -80,21 +82,30 @@ class Jobs:
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
+        handling.started = self.wake
 
     async def run_due(self) -> int:
         """Run what is due now to its end; returns how many jobs that were. For tests and repairs."""
+        self._ask_all()
         taken = await self._take_quietly()
         await asyncio.gather(*(self._run(job) for job in taken))
         return len(taken)
 
-    def wake(self) -> None:
-        """Something may be due now."""
+    def wake(self, kinds: set[str]) -> None:
+        """Jobs of these kinds were started, or ended before their next."""
+        for turns in (self._timed, self._slow):
+            if turns.is_of(kinds):
+                turns.ask()
         self._wake.set()
+
+    def _ask_all(self) -> None:
+        for turns in (self._timed, self._slow, self._suspect):
+            turns.ask()
 
     async def run(self, poll_seconds: float) -> None:
         """Run what is due until `drain`."""
         while not self._is_stopping:
-            taken = await self._take_quietly()
+            taken = await self._take_quietly(poll_seconds)
             if self._is_stopping:
                 await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job in taken))
                 return
@@ -102,8 +113,7 @@ class Jobs:
                 task = asyncio.create_task(self._run(job))
                 self._running.add(task)
                 task.add_done_callback(self._done)
-            if not taken and self._slow.is_round_over and self._timed.is_round_over:
-                await self._wait(poll_seconds)
+            await self._wait(poll_seconds)
 
     async def drain(self, seconds: float) -> None:
         """Take nothing more and let what runs end; what does not is cut, and left to its lease."""
@@ -117,20 +127,24 @@ class Jobs:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _wait(self, poll_seconds: float) -> None:
-        seconds = min(turns.next_due_in or poll_seconds for turns in (self._slow, self._timed))
-        try:
-            async with asyncio.timeout(min(seconds, poll_seconds)):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+        """Until something may be due: the clock says it, or whoever started it."""
+        look_at = [turns.look_at for turns in (self._timed, self._slow, self._suspect) if not turns.is_idle]
+        seconds = min(look_at, default=math.inf) - monotonic()
+        if seconds > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(seconds, poll_seconds)):
+                    await self._wake.wait()
         self._wake.clear()
 
-    async def _take_quietly(self) -> list[Job]:
+    async def _take_quietly(self, poll_seconds: float = 0.0) -> list[Job]:
+        """What may begin now. What others started is found by looking again after `poll_seconds`."""
         await self._breaker.look()
         taken: list[Job] = []
         for turns, take in ((self._timed, self._by_turns), (self._slow, self._by_turns), (self._suspect, self._one)):
-            if turns.is_idle:
+            now = monotonic()
+            if turns.is_idle or now < turns.look_at:
                 continue
+            turns.look_at = now + poll_seconds
             try:
                 taken += await self._begun(turns, await take(turns))
             except TRANSIENT as error:
@@ -144,7 +158,10 @@ class Jobs:
             if not chosen:
                 return []
             kinds, tenants, numbers = zip(*chosen, strict=True)
-            return await tx.rows(TAKE, self._lease_seconds, kinds, tenants, numbers)
+            rows = await tx.rows(TAKE, self._lease_seconds, kinds, tenants, numbers)
+        if len(rows) == sum(numbers):
+            turns.ask()  # there may be more of the same
+        return rows
 
     async def _one(self, suspects: Turns) -> Sequence[Row]:
         async with self._db.autocommit() as tx:
@@ -165,7 +182,6 @@ class Jobs:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._wake.set()
 
     async def _run(self, job: Job) -> None:
         trace.start(job.traceparent)
@@ -174,6 +190,7 @@ class Jobs:
                 result = await self._outcome(job)
         finally:
             self._slots.pop(job.token).ended(job.tenant)
+            self.wake({job.kind})  # the next of its key has its turn
         metrics.JOBS.labels(job.kind, result).inc()
 
     async def _outcome(self, job: Job) -> str:
@@ -215,7 +232,7 @@ class Jobs:
             await _end(tx, job)
             effects = timer.decide(job, await timer.load(tx, job))
             await self._commit(tx, job, effects)
-        self._committed()
+        crash.point("job.after_commit_before_publish")
 
     async def _handle_slow(self, job: Job, slow: Slow) -> None:
         async with self._db.transaction() as tx:
@@ -230,7 +247,7 @@ class Jobs:
         async with self._db.transaction() as tx:
             await _end(tx, job)
             await self._commit(tx, job, await slow.finish(tx, job, prepared, result))
-        self._committed()
+        crash.point("job.after_commit_before_publish")
 
     async def _under_lease(self, job: Job, work: Any, prepared: Any) -> Any:
         renewing = asyncio.create_task(self._renew(job))
@@ -251,13 +268,11 @@ class Jobs:
                 _log.warning("a lease could not be renewed", job=str(job.id), error=repr(error))
 
     async def _commit(self, tx: Tx, job: Job, effects: Effects) -> None:
-        said = await perform(tx, effects, tenant=job.tenant, cause=job.id, traceparent=trace.current())
+        said = await perform(
+            tx, effects, tenant=job.tenant, cause=job.id, traceparent=trace.current(), started=self.wake
+        )
         await self._outbox.append(tx, _once(said, job))
         crash.point("job.before_commit")
-
-    def _committed(self) -> None:
-        crash.point("job.after_commit_before_publish")
-        self._wake.set()
 
     async def _fail(self, job: Job, why: str) -> None:
         if job.attempts >= self._parked_after:

@@ -9,6 +9,7 @@ Laws
   `LOOKED_AT` it looks at so many and goes on there the next time.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from uuid import UUID
 
 from shared.bus.breaker import Breaker
 from shared.bus.inbox import BACKOFF_SECONDS
+from shared.clock import monotonic
 from shared.db import Row
 
 LOOKED_AT = 200
@@ -77,22 +79,21 @@ class Turns:
         self._served: dict[object, int] = {}
         self._turns = 0
         self._from = _FIRST
-        self._next_due_in: float | None = None
+        self.look_at = 0.0
+        """When to look again, on the monotonic clock; 0 at once."""
 
     @property
     def is_idle(self) -> bool:
         """Nothing could begin, or there is nothing that ever begins."""
         return self._free <= 0 or not self._kinds
 
-    @property
-    def is_round_over(self) -> bool:
-        """The next look begins at the first tenant again, or there will be none before a slot is free."""
-        return self.is_idle or self._from == _FIRST
+    def is_of(self, kinds: set[str]) -> bool:
+        """Whether any of these is begun here."""
+        return not kinds.isdisjoint(self._kinds)
 
-    @property
-    def next_due_in(self) -> float | None:
-        """Seconds until the first of the jobs is due that were seen by the last look and are not yet."""
-        return None if self.is_idle else self._next_due_in
+    def ask(self) -> None:
+        """Something may be due: look at once."""
+        self.look_at = 0.0
 
     @property
     def look(self) -> tuple[list[str], UUID, int]:
@@ -109,7 +110,9 @@ class Turns:
         last = [row["tenant"].int for row in heads if row["number"] == LOOKED_AT]
         self._from = UUID(int=min(last) + 1) if last else _FIRST
         later = [row["due_in"] for row in heads if row["due_in"] > 0]
-        self._next_due_in = min(later, default=None)
+        self.look_at = min(self.look_at, monotonic() + min(later, default=math.inf))
+        if last:
+            self.ask()
         due = [row for row in heads if row["due_in"] <= 0]
         probes = {kind for kind in self._kinds if self._breaker.may_run(kind) is None}
         due = [row for row in due if self._breaker.may_run(row["kind"]) is not False]
@@ -144,6 +147,7 @@ class Turns:
         self._running[tenant] += 1
 
     def ended(self, tenant: UUID) -> None:
+        self.ask()
         self._free += 1
         self._running[tenant] -= 1
         if not self._running[tenant]:

@@ -59,6 +59,7 @@ class Talk:
     bus: Bus
     said: dict[UUID, list[str]] = field(default_factory=dict[UUID, list[str]])
     number: int = 0
+    is_over: bool = False
 
     async def say(self, *lanes: UUID) -> None:
         await say(self.bus, *(said(lane, str(self.number)) for lane in lanes))
@@ -66,8 +67,9 @@ class Talk:
             self.said.setdefault(lane, []).append(str(self.number))
         self.number += 1
 
-    async def say_for_ever(self) -> None:
-        while True:
+    async def say_on(self) -> None:
+        """Until it is over: ended in the middle, what was committed would be missing in `said`."""
+        while not self.is_over:
             await self.say(*LANES)
             if self.number % 5 == 0:
                 await self.say(uuid4())  # a lane of its own that nobody knew
@@ -118,12 +120,12 @@ async def two_services(world: World) -> AsyncGenerator[tuple[Talk, Database, Dat
 
 @asynccontextmanager
 async def talking(talk: Talk) -> AsyncGenerator[None]:
-    task = asyncio.create_task(talk.say_for_ever())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(talk.say_on())
+        try:
+            yield
+        finally:
+            talk.is_over = True
 
 
 async def heard_to_the_end(db: Database, talk: Talk) -> None:
