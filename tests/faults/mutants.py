@@ -116,6 +116,11 @@ def zombie_finishes() -> None:
 def positions_without_lock() -> None:
     """A position is read, and a moment later written: two pods give out the same one."""
     read = "(select next_seq from lane_out l where (l.topic, l.key) = (said.topic, said.key)) as first, pg_sleep(0.01)"
+    sql = _replaced(
+        outbox._SAY, "select topic, key, count(*) from said", f"select topic, key, count(*), {read} from said"
+    )
+    sql = _replaced(sql, ", count from counts", ", coalesce(first, 0) + count from counts")
+    outbox._SAY = _replaced(sql, "else o.next_seq end + excluded.next_seq", "else excluded.next_seq end")
     sql = _replaced(outbox._ADVANCE, "(select * from unnest", f"(select said.*, {read} from unnest")
     sql = _replaced(sql, "else o.next_seq end + n.count", "else n.first end + n.count")
     outbox._ADVANCE = _replaced(sql, "o.next_seq - n.count as first", "n.first")
@@ -145,6 +150,7 @@ def closes_without_waiting() -> None:
 def closed_writer_goes_on() -> None:
     """Who was taken for dead writes on under its old number, behind the sweep."""
     outbox._ADVANCE = _replaced(outbox._ADVANCE, "and closed_at is null", "")
+    outbox._SAY = _replaced(outbox._SAY, "and closed_at is null", "")
 
 
 def published_early() -> None:
