@@ -1,6 +1,8 @@
 # `make dev` and `make test` need Python >= 3.11 and make; everything else is installed from the lock.
 .DELETE_ON_ERROR:
 .PHONY: install dev test faults check fmt clean
+# set, every process would compile every module again: a second more for each start, and the tests start hundreds
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 STAMP := .venv/.installed
 
