@@ -62,9 +62,9 @@ class Child:
             return "".join(log.readlines()[-lines:]).rstrip()
 
     def ask_to_stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        if self.is_running():
-            self._running.send_signal(how)
-            self._running.send_signal(signal.SIGCONT)  # a paused child hears the first only once it goes on
+        if self._running.returncode is None:
+            self._signal(how)
+            self._signal(signal.SIGCONT)  # a paused child hears the first only once it goes on
 
     def stop(self, how: signal.Signals = signal.SIGTERM, grace_seconds: float = _GRACE_SECONDS) -> int:
         self.ask_to_stop(how)
@@ -83,7 +83,7 @@ class Child:
 
     def kill(self) -> int:
         """End it by kill -9, with what it started."""
-        if self.is_running():
+        if self._running.returncode is None:
             self._signal_group(signal.SIGKILL)
         return self._running.wait(_KILLED_WITHIN_SECONDS)
 
@@ -119,6 +119,13 @@ class Child:
                 os.close(to_close)
             leashed.read()  # until it has become the command, or failed
         return running
+
+    def _signal(self, which: signal.Signals) -> None:
+        """Without looking whether it has ended, as `Popen.send_signal` does: that reaps it, and what it started and
+        left behind would be out of reach.
+        """
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, which)
 
     def _signal_group(self, which: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies

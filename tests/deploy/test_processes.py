@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -72,6 +72,18 @@ def test_what_a_stopped_process_had_started_ends_with_it(processes: Processes, t
     child = started(processes, "worker", WITH_GRANDCHILD, tmp_path / "log")
     grandchild = int(wait_until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, 30, "it starts one"))
     processes.stop("worker")
+    wait_until(lambda: has_ended(grandchild), 30, "the grandchild ends")
+
+
+@pytest.mark.parametrize("end", [Child.stop, Child.kill])
+def test_what_one_left_behind_that_ended_alone_ends_with_it(
+    processes: Processes, tmp_path: Path, end: Callable[[Child], int]
+) -> None:
+    child = started(processes, "worker", WITH_GRANDCHILD, tmp_path / "log")
+    grandchild = int(wait_until(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text, 30, "it starts one"))
+    os.kill(child.pid, signal.SIGKILL)
+    wait_until(lambda: has_ended(child.pid), 30, "the worker ends")
+    end(child)
     wait_until(lambda: has_ended(grandchild), 30, "the grandchild ends")
 
 

@@ -61,6 +61,8 @@ def headers_for(body: bytes, key: str | None, request_id: str, at_ms: int) -> di
 
 
 IDLE_SECONDS = 1.0
+RETRIES_AT_ONCE = 20
+"""After a long outage thousands wait for their next try: all at once would keep this process from everything else."""
 
 
 class Courier:
@@ -70,6 +72,7 @@ class Courier:
         self.changed = changed
         self.queue: asyncio.Queue[Parcel] = asyncio.Queue()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.retrying = asyncio.Semaphore(RETRIES_AT_ONCE)
         self.pending = 0
         self.failing = 0
 
@@ -106,7 +109,8 @@ class Courier:
         pause: float | None = self.retries.pause_seconds(1)
         while pause is not None and parcel.attempts < self.retries.attempts:
             await asyncio.sleep(pause)
-            pause = await self.attempt(client, parcel)
+            async with self.retrying:
+                pause = await self.attempt(client, parcel)
         self.failing -= 1
         if pause is not None:
             self.settle(parcel, was_taken=False)
