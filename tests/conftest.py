@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from shared.bus import Handlers
 from tests.harness import Bench, BenchFactory, drop_database
@@ -12,15 +14,20 @@ from tests.servers import NatsServerFactory, PostgresServer, nats_servers, runni
 TESTS = Path(__file__).parent
 LONGEST = (
     "faults/test_faults.py",
-    "browser/test_approval_page.py",
+    "journeys",
     "faults/test_mutants.py",
-    "journeys/test_conversations.py",
-    "browser/test_first_light.py",
-    "rights/test_rotation.py",
+    "browser/test_approval_page.py",
     "shared/test_runtime.py",
+    "rights/test_rotation.py",
+    "links/test_endings.py",
+    "browser/test_first_light.py",
+    "links/test_pulling.py",
     "bench/test_command.py",
     "links/test_cluster.py",
+    "rights/test_attacks.py",
 )
+TOGETHER = "journeys"
+"""These share a running system, which takes long to start: one worker has them all."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +41,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first: what ends last is then short, and every worker has something to do until then."""
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: ranks.get(item.path.relative_to(TESTS).as_posix(), len(ranks)))
+    items.sort(key=lambda item: ranks.get(_unit(item.path.relative_to(TESTS).as_posix()), len(ranks)))
+
+
+def _unit(file: str) -> str:
+    """What one worker does in one go: a file, or the files that share a system."""
+    return TOGETHER if file.startswith(f"{TOGETHER}/") else file
+
+
+class Units(LoadFileScheduling):
+    """`--dist loadfile`, with units."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _unit(super()._split_scope(nodeid).removeprefix("tests/"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    return Units(config, log)
 
 
 @pytest.fixture(scope="session")
