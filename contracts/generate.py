@@ -46,6 +46,13 @@ def consumer_subjects(stream: str, durable: str) -> tuple[str, ...]:
     )
 
 
+def read_back(service: str) -> tuple[str, ...]:
+    """One stored message at a time, by its number, for `chancela recover`: of a stream that holds nothing but what the
+    service itself said, or what was said to it alone.
+    """
+    return tuple(f"$JS.API.STREAM.MSG.GET.{stream}" for stream in STREAMS if topology.may_read_back(service, stream))
+
+
 AUDITOR_RIGHTS = (
     "$JS.API.STREAM.INFO.*",
     "$JS.API.CONSUMER.INFO.*.*",
@@ -66,7 +73,7 @@ def rights(service: str) -> tuple[str, ...]:
     """Every subject that a service may publish to; it may subscribe to `_INBOX_<service>.>` and to nothing else."""
     roots = dict.fromkeys(_publish_root(topic) for topic in topology.said_by(service))
     heard = (subject for one in topology.consumers(service) for subject in consumer_subjects(one.stream, one.durable))
-    return (*roots, *heard)
+    return (*roots, *heard, *read_back(service))
 
 
 def _publish_root(topic: topology.Topic) -> str:

@@ -142,6 +142,12 @@ def said_by(service: str) -> tuple[Topic, ...]:
     return tuple(topic for topic in TOPICS if topic.said_by == service)
 
 
+def may_read_back(service: str, stream: str) -> bool:
+    """Whether nothing in the stream is news to a service: all of it was said by it, or to it alone."""
+    held = [topic for topic in TOPICS if topic.stream == stream]
+    return all(one.said_by == service for one in held) or all(one.heard_by == (service,) for one in held)
+
+
 class Consumer(msgspec.Struct, frozen=True):
     """A durable: one service's place in one topic (contracts/decisions/0012-a-consumer-hears-one-topic.md)."""
 

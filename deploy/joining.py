@@ -86,7 +86,7 @@ async def join(
         raise JoinError(f"by the map {service} does not hear {topic.root}: change contracts/topology.py first")
     names = {"producer": topic.said_by, "hearer": service}
     tag = await database.execute(_POSITIONS.format(**names), topic.root, with_history)
-    changed = await _made(setup, Consumer(service, topic))
+    changed = await made(setup, Consumer(service, topic))
     again = await database.execute(_SAY_AGAIN.format(**names), topic.root) if with_history else "0"
     return Joined(_rows(tag), changed, _rows(again))
 
@@ -99,14 +99,19 @@ async def leave(setup: Setup, database: "asyncpg.Connection[Any]", service: str,
     """
     if service in topic.heard_by:
         raise JoinError(f"by the map {service} hears {topic.root}: change contracts/topology.py first")
-    changed = await _deleted(setup, Consumer(service, topic))
+    changed = await deleted(setup, Consumer(service, topic))
     async with database.transaction():
         row = await database.fetchrow(_FORGET.format(hearer=service), topic.root)
     assert row is not None
     return Left(changed, row["lanes"], row["stored"])
 
 
-async def _made(setup: Setup, one: Consumer) -> list[str]:
+async def made(setup: Setup, one: Consumer) -> list[str]:
+    """Make a consumer as the map says; returns what was changed.
+
+    Raises:
+        JoinError: the server refuses.
+    """
     name = f"consumer {one.stream}/{one.durable}"
     outcome = await setup.apply()
     if left := [drift for drift in outcome.left if drift.what == name]:
@@ -114,7 +119,12 @@ async def _made(setup: Setup, one: Consumer) -> list[str]:
     return [str(drift) for drift in outcome.repaired if drift.what == name]
 
 
-async def _deleted(setup: Setup, one: Consumer) -> list[str]:
+async def deleted(setup: Setup, one: Consumer) -> list[str]:
+    """Delete a consumer, if it is there; returns what was changed.
+
+    Raises:
+        SetupError: the server refuses.
+    """
     name = f"consumer {one.stream}/{one.durable}"
     answer: Mapping[str, Any] = await setup.request(f"$JS.API.CONSUMER.DELETE.{one.stream}.{one.durable}", {})
     error = answer.get("error")

@@ -57,6 +57,11 @@ _ROLLED_BACK = (asyncpg.TransactionRollbackError, asyncpg.IntegrityConstraintVio
 """Answers to a COMMIT that leave no doubt. Any other error may have come after the commit was written."""
 
 
+_LIFE = """
+select concat_ws(' ', pg_postmaster_start_time(), (select oid from pg_database where datname = current_database()))
+"""
+
+
 class Outcome(Enum):
     """What became of a transaction, as far as its client can know."""
 
@@ -152,12 +157,17 @@ class Database:
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
+        self._life = ""
+        self.on_another_life: Callable[[], None] | None = None
+        """Called when a new connection meets another run of the server, or another database of the name: before that
+        connection is used, and so before anybody can work on what was restored."""
 
     @classmethod
     async def connect(
         cls, url: str, *, schema: str, name: str, max_size: int = 8, statement_cache_size: int = 512
     ) -> "Database":
-        pool = await asyncpg.create_pool(
+        database: Database = cls(None)
+        database._pool = await asyncpg.create_pool(
             url,
             min_size=1,
             max_size=max_size,
@@ -169,10 +179,17 @@ class Database:
                 "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
                 **SILENT_LINK,
             },
-            init=_use_json_and_bytes,
+            init=database._begin,
             reset=_nothing_to_reset,
         )
-        return cls(pool)
+        return database
+
+    async def _begin(self, connection: Any) -> None:
+        await _use_json_and_bytes(connection)
+        life: str = await connection.fetchval(_LIFE)
+        before, self._life = self._life, life
+        if before not in ("", life) and self.on_another_life is not None:
+            self.on_another_life()
 
     @asynccontextmanager
     async def transaction(self, tenant: UUID | None = None) -> AsyncGenerator[Tx]:

@@ -3,8 +3,9 @@
 Laws
 - Base units; labels are closed sets: topics, streams, types of messages, kinds of jobs. Never a tenant, a contact, a
   conversation, a lane or a phone.
-- Gauges that are read from Postgres or from a consumer are set by `shared/bus/watch.py` alone: each pod of a service
-  tells the same, so that rules take the maximum. Counters and histograms are the process's own: rules add them up.
+- Gauges that are read from Postgres or from a consumer are set by `shared/bus/watch.py` and `continuity.py` alone: each
+  pod of a service tells the same, so that rules take the maximum. Counters and histograms are the process's own: rules
+  add them up.
 - `deploy/metrics.md` is generated from here; `deploy/prometheus` holds the rules.
 """
 
@@ -69,6 +70,13 @@ QUARANTINE_NEWEST = Gauge(
 )
 BREAKER = Gauge(
     "chancela_bus_breaker_open", "1 while work stands still, as too many of this kind in a row were parked.", ["kind"]
+)
+
+HELD = Gauge(
+    "chancela_bus_held",
+    "1 after the database was restored to an older state: while the service stands still until it is recovered, and"
+    " while it sends nothing until a person has lifted the hold.",
+    ["until"],
 )
 
 # ------------------------------------------------------------------------------------------------------------- saying

@@ -30,9 +30,13 @@ begin
   execute format('grant select, insert, update, delete on all tables in schema %I to %I, %I',
     '{s}', '{s}_bus', '{s}_web');
   -- pages write to the bus and never read from it: other tenants' messages pass there
-  execute format('revoke all on inbox, heard, quarantine, lane_in, migration, repair from %I', '{s}_web');
+  execute format('revoke all on inbox, heard, quarantine, lane_in, migration, repair, hold from %I', '{s}_web');
   execute format('revoke all on outbox, outbox_again, outbox_writer from %I', '{s}_web');
   execute format('grant insert on outbox to %I', '{s}_web');
+  execute format('revoke insert, update, delete on said_before from %I', '{s}_web');
+  -- a process may begin a hold; only a person lifts it (`chancela recover`)
+  execute format('revoke update, delete on hold from %I', '{s}_bus');
+  execute format('grant update (recovered_at, why) on hold to %I', '{s}_bus');
   -- a writer's row is held while its transaction lasts, which needs the right to update some column of it
   execute format('grant select (writer, closed_at), update (seen_at) on outbox_writer to %I', '{s}_web');
   execute format('grant usage on all sequences in schema %I to %I, %I', '{s}', '{s}_bus', '{s}_web');

@@ -70,7 +70,18 @@ BUS = (
         "its rows say which of them are published",
         "not exists (select 1 from outbox o where o.writer = t.writer)",
     ),
-    Class("heard", "at", 30, "tells a redelivery from a second message on the same position"),
+    Class(
+        "heard",
+        "at",
+        30,
+        "tells a redelivery from a second message on the same position; a topic's furthest stay: how far it was heard",
+        "(t.topic = '' or (exists (select from heard n where n.topic = t.topic and n.stream_seq > t.stream_seq)"
+        " and exists (select from heard n where n.topic = t.topic and n.stream_seq >= t.stream_seq"
+        " and n.consumer_seq > t.consumer_seq)))",
+    ),
+    Class(
+        "said_before", "at", 30, "what was said before a restore may be led to again while a stream or outbox has it"
+    ),
     Class("quarantine", "at", 30, "a person looks at what could not be taken"),
     Class("lane_out", "used_on", int(1.5 * GENERATION_DAYS), "the next position to say", hours=24),
     Class(

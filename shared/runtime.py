@@ -18,6 +18,7 @@ import uvicorn
 from shared import config, log, retention
 from shared.bus import Bus, Handlers, repair
 from shared.bus.connection import Refused
+from shared.bus.continuity import DatabaseRestored
 from shared.config import BusConfig, ConfigError
 from shared.db import TRANSIENT, Database
 from shared.health import Health
@@ -86,6 +87,9 @@ def _exit_code(group: BaseExceptionGroup[BaseException]) -> int | None:
         elif isinstance(error, Refused):
             code = code or 3
             _log.error("refused by NATS", error=str(error))
+        elif isinstance(error, DatabaseRestored):
+            code = code or 1
+            _log.error("ending: what this process knows is of a past that the database has lost", error=str(error))
     return code
 
 

@@ -28,6 +28,8 @@ from services.approval.store.loading import OfDecision
 from shared.bus import Effects, Heard
 from shared.ids import derived_id
 
+MAY_HAVE_LEFT = "decided_before_restore"
+
 _SHOWN: dict[str, Delivery] = {"server": "accepted", "device": "delivered", "read": "read", "played": "read"}
 _RANK: tuple[Delivery, ...] = ("accepted", "delivered", "read")
 _LATE: frozenset[State] = frozenset({"open", "waiting_agent", "superseded", "withdrawn", "expired"})
@@ -114,11 +116,15 @@ def on_send_failed(terms: Terms, heard: Heard[SendFailed], facts: OfDecision) ->
 
 
 def on_send_refused(terms: Terms, heard: Heard[SendRefused], facts: OfDecision) -> Effects:
-    """Delivery would not even try. A clearance that ran out is renewed by guardrails: the approval stands."""
+    """Delivery would not even try. A clearance that ran out is renewed by guardrails: the approval stands.
+
+    After a restore of delivery's record it may have left before; whoever decides again is told so.
+    """
     m = heard.message
     if m.code == "clearance_expired" or not _stands(m, facts.obligation):
         return Effects()
-    banner = Banner(code="send_refused", at=heard.now, detail=f"{m.code} {m.detail}".strip())
+    code = m.code if m.code == MAY_HAVE_LEFT else "send_refused"
+    banner = Banner(code=code, at=heard.now, detail=f"{m.code} {m.detail}".strip())
     return _open_again(terms, facts, banner, Moment(heard.id, heard.now, "delivery"))
 
 

@@ -177,6 +177,8 @@ async def _prepare_call(kit: Kit, tx: Tx, job: Job) -> Prepared | None:
     claim = await claims.locked(tx, payload.decision_id)
     if claim is None or claim.state != "dispatching" or claim.token != payload.token or claim.call_before is None:
         return None
+    if await heard.is_held(tx) and not await claims.has_attempt(tx, claim):
+        return Prepared(claim, None, settling.not_called())
     if not await claims.begin_attempt(tx, claim):
         return Prepared(claim, None, INTERRUPTED)
     now = await tx.now()

@@ -4,6 +4,7 @@ Laws
 - Everything is verified again from nothing before this is asked; a refusal wins over every reason to wait, so that
   nothing waits that may not leave any more.
 - Only a clearance that ran out leaves the claim open to a fresh one (`lapsed`); every other stop burns the decision.
+- While sending is held nothing begins, and no clearance is renewed: it would run out again.
 """
 
 from datetime import datetime, timedelta
@@ -20,6 +21,9 @@ CALL_WITHIN: Final = timedelta(seconds=30)
 WATCH_AFTER: Final = timedelta(seconds=60)
 LONGEST_WAIT_SECONDS: Final = 5.0
 BACKOFF_SECONDS: Final = (2.0, 5.0, 10.0, 20.0, 40.0)
+
+RENEWED: Final = "clearance_expired"
+HELD_SECONDS: Final = 2.0
 
 BEGIN: Final = "begin"
 RESERVE: Final = "reserve"
@@ -51,14 +55,16 @@ class Go(msgspec.Struct, frozen=True):
 
 
 def decide(verdict: Verified | Refusal, number: Number, *, signs_until: datetime, now: datetime) -> Go | Wait | Stop:
-    if isinstance(verdict, Refusal):
-        return Stop("lapsed" if verdict.code == "clearance_expired" else "cancelled", verdict)
+    if isinstance(verdict, Refusal) and not (number.is_held and verdict.code == RENEWED):
+        return Stop("lapsed" if verdict.code == RENEWED else "cancelled", verdict)
     return _wait(number, signs_until, now) or Go(now + CALL_WITHIN)
 
 
 def _wait(number: Number, signs_until: datetime, now: datetime) -> Wait | None:
     if now + timedelta(seconds=SIGNING_MARGIN_SECONDS) >= signs_until:
         return Wait(10.0, "the receipt key's signing time is over; rotate CHANCELA_SEAL_KEY")
+    if number.is_held:
+        return Wait(HELD_SECONDS, "sending is held, the database was restored: chancela recover delivery")
     if not number.is_ready:
         return Wait(2.0, "the channel's session is not ready")
     if number.not_before is not None and now < number.not_before:

@@ -48,6 +48,8 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     has_opted_out: bool = False
     first_contacts_paused_until: datetime | None = None
     is_obligation_sent: bool = False
+    lifted_at: datetime | None = None
+    """When a person last lifted the hold on sending, after a restore of this database."""
 
 
 class Number(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,8 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
     not_before: datetime | None = None
     is_busy: bool = False
     is_lane_blocked: bool = False
+    is_held: bool = False
+    """This database was restored, and nobody has lifted the hold on sending."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ def verify(
         return verified
     refusal = (
         _unbound(command, verified)
+        or _before_a_restore(verified, heard)
         or _wrong_destination(command, adapters)
         or _wrong_time(command, verified, now)
         or _overtaken(command.snapshot, heard, now)
@@ -106,6 +107,18 @@ def _unbound(command: SendCommand, verified: Verified) -> Refusal | None:
     if not (seal.same(recomputed, approval.commitment) and seal.same(snapshot.commitment, approval.commitment)):
         return Refusal(code="commitment_mismatch", detail="Text or destination are not what was approved.")
     return None
+
+
+def _before_a_restore(verified: Verified, heard: Heard) -> Refusal | None:
+    """What was decided before may have been sent without a record that is left: a person decides again. The decision's
+    time counts, as guardrails renews a clearance by itself; first, as a clearance that ran out asks for it.
+    """
+    if heard.lifted_at is None or verified.approval.decided_at > heard.lifted_at + TOLERANCE:
+        return None
+    detail = (
+        "The record of sends was restored since; it may have been sent. Look at the conversation, then decide again."
+    )
+    return Refusal(code="decided_before_restore", detail=detail)
 
 
 def _wrong_destination(command: SendCommand, adapters: Adapters) -> Refusal | None:

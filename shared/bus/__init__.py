@@ -11,8 +11,10 @@ from nats.aio.msg import Msg
 
 from contracts import topology
 from shared import crash, log, metrics, trace
+from shared.bus.asking import ask
 from shared.bus.breaker import Breaker
 from shared.bus.connection import Connection
+from shared.bus.continuity import Continuity
 from shared.bus.effects import (
     NOTHING,
     CancelJobs,
@@ -113,6 +115,9 @@ class Bus:
         self._watch = Watch(service, db, self._connection)
         self._outbox = Outbox(db)
         self._publisher = Publisher(db, self._outbox, self._connection)
+        self._continuity = Continuity(
+            service, db, lambda one: ask(self._connection, one), on_another_life=self._outbox.let_writer_go
+        )
         self._breaker, self._job_breaker = (
             Breaker(
                 db,
@@ -136,6 +141,7 @@ class Bus:
             breaker=self._job_breaker,
             parked_after=config.parked_after_attempts,
             heard_for=self._connection.heard_for,
+            when_sound=self._continuity.when_sound,
         )
         self._pulls = [Pull(self._connection, one) for one in topology.consumers(service)]
         self._hearing: set[asyncio.Task[None]] = set()
@@ -146,14 +152,22 @@ class Bus:
         return self._connection.is_connected
 
     def why_not_ready(self) -> str:
-        """Empty unless NATS refused us, which ends the process, or too many lanes or jobs were parked in a row."""
+        """Empty unless NATS refused us, which ends the process, the database was restored, or too many lanes or jobs
+        were parked in a row.
+        """
         if self._connection.is_refused:
             return "refused by NATS; the log says why"
-        return self._breaker.why_not_ready() or self._job_breaker.why_not_ready()
+        stands = self._continuity.why_not_ready()
+        return stands or self._breaker.why_not_ready() or self._job_breaker.why_not_ready()
 
     @asynccontextmanager
     async def unit(self, *, tenant: UUID, cause: UUID, db: Database | None = None) -> AsyncGenerator[Unit]:
-        """A transaction whose messages are published when it has committed. `db` defaults to the bus role's."""
+        """A transaction whose messages are published when it has committed. `db` defaults to the bus role's.
+
+        Raises:
+            Held: the database was restored; a caller that may come again should.
+        """
+        self._continuity.refuse_when_held()
         await self._outbox.ready()
         async with (db or self._db).transaction(tenant) as tx:
             unit = Unit(tx, tenant, cause, await tx.now(), self._jobs.wake)
@@ -174,8 +188,10 @@ class Bus:
         await self._connection.open()
         self._connection.on_reconnect = self._reconnected
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._publisher.run())
             group.create_task(self._end_when_refused())
+            group.create_task(self._continuity.run())
+            await self._continuity.gate()
+            group.create_task(self._publisher.run())
             for pull in self._pulls:
                 self._hearing.add(group.create_task(self._hear(pull)))
 
@@ -183,6 +199,7 @@ class Bus:
         await self._connection.fatal
 
     async def _reconnected(self) -> None:
+        self._continuity.doubt()
         for pull in self._pulls:
             pull.forget()
         self._publisher.resend_before(self._connection.lost_at)
@@ -207,7 +224,8 @@ class Bus:
 
     async def _next_batch(self, pull: Pull) -> list[Msg]:
         await self._breaker.gate()
-        return await pull.next_batch()
+        async with self._continuity.when_sound():
+            return await pull.next_batch()
 
     async def _take(self, batch: Sequence[Delivered]) -> list[str]:
         """Keep the batch until Postgres takes it: it is in memory and nobody else's.
@@ -231,6 +249,7 @@ class Bus:
                 async with asyncio.timeout(self._poll_seconds):
                     await self._lanes_wait.wait()
             self._lanes_wait.clear()
+            await self._continuity.gate()
             try:
                 lanes, suspects = await self._inbox.waiting()
             except TRANSIENT as error:
@@ -265,5 +284,8 @@ class Bus:
         await self._connection.close()
 
     async def _let_hearing_end(self) -> None:
+        if not self._continuity.is_open:
+            for task in self._hearing:
+                task.cancel()  # it waits at the gate, with what stays unacknowledged
         if self._hearing:
             await asyncio.wait(self._hearing, timeout=WORK_DRAIN_SECONDS)

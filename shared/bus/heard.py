@@ -15,6 +15,19 @@ from uuid import UUID
 from shared.db import Tx
 
 _ENTRY = struct.Struct("<8sQ8s8sQ")
+MOVE = """
+with entry as (
+  insert into heard (entries, topic, stream_seq, consumer_seq) select $5::bytea, $6::text, $7::bigint, $8::bigint
+  where $5 <> ''::bytea or $7 > 0 returning id)
+update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
+  waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end, moved_on = current_date,
+  last_entry = case when n.ran then (select id from entry) else l.last_entry end
+from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[]) as n(lane, next_seq, has_waiting, ran)
+where l.lane = n.lane
+"""
+"""The lanes' positions, what ran, and how far the batch came, in one statement."""
+REACH = "insert into heard (entries, topic, stream_seq, consumer_seq) values ('', $1, $2, $3)"
+"""Of a batch that moves no lane."""
 STEPS_AT_MOST = 1000
 """Rows read on the way back; what lies further back counts as unknown."""
 
@@ -28,6 +41,20 @@ class Entry(NamedTuple):
     digest: bytes
     before: int
     """The lane's entry before this one, 0 for none."""
+
+
+class Reached(NamedTuple):
+    """How far a batch came, before it is acknowledged."""
+
+    topic: str
+    stream_seq: int
+    """Its newest place in the stream."""
+    consumer_seq: int
+    """Its newest place among the deliveries of its consumer, repeated ones included."""
+
+
+NOWHERE = Reached("", 0, 0)
+"""Of what does not come from the stream now."""
 
 
 class Held(NamedTuple):

@@ -53,14 +53,6 @@ on conflict do nothing
 """
 """Without a flush of its own: the transaction that uses the rows flushes what came before it."""
 _NEW_ALONE = "insert into lane_in (lane) select unnest($1::text[]) on conflict do nothing"
-_MOVE = """
-with entry as (insert into heard (entries) select $5::bytea where $5 <> ''::bytea returning id)
-update lane_in l set next_seq = n.next_seq, has_waiting = n.has_waiting,
-  waiting_since = case when n.has_waiting then coalesce(l.waiting_since, now()) end, moved_on = current_date,
-  last_entry = case when n.ran then (select id from entry) else l.last_entry end
-from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[]) as n(lane, next_seq, has_waiting, ran)
-where l.lane = n.lane
-"""
 
 
 class Delivered(NamedTuple):
@@ -71,6 +63,8 @@ class Delivered(NamedTuple):
     payload: bytes
     stream_seq: int
     is_redelivered: bool
+    consumer_seq: int = 0
+    """Which delivery of its consumer this is, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +128,20 @@ class Inbox:
         good = [one for one in arrived if isinstance(one, Arrived)]
         if bad:
             await self._quarantine(bad)
+        reached = _reached(batch)
         if not good:
+            await self._reach(reached)
             return []
         lanes = sorted({one.lane for one in good})
         if len(lanes) > 1:
             await self._make(lanes)
         try:
-            return await self._take(good, lanes, may_run=may_run)
+            return await self._take(good, lanes, reached, may_run=may_run)
         except TRANSIENT:
             raise
         except Exception as error:  # noqa: BLE001 - any fault of any handler: only its own lane may stand still
             _log.warning("a batch failed; its messages are stored and run one by one", error=repr(error))
-            return await self._take(good, lanes, may_run=False)
+            return await self._take(good, lanes, reached, may_run=False)
 
     async def _make(self, lanes: Sequence[str]) -> None:
         """Rows of new lanes, in a transaction of their own: made after locking others they would break the order.
@@ -165,7 +161,9 @@ class Inbox:
                 self._known.clear()
             self._known.update(lanes)
 
-    async def _take(self, good: Sequence[Arrived], lanes: list[str], *, may_run: bool) -> list[str]:
+    async def _take(
+        self, good: Sequence[Arrived], lanes: list[str], reached: heard.Reached, *, may_run: bool
+    ) -> list[str]:
         await self._outbox.ready()
         async with self._db.transaction() as tx:
             if len(lanes) == 1 and lanes[0] not in self._known:
@@ -177,7 +175,7 @@ class Inbox:
                 wait = await self._without_conflicts(tx, locked, run, wait, old)
             await self._run(tx, run, now)
             await _store(tx, wait)
-            await _move(tx, locked, run)
+            await _move(tx, locked, run, reached)
             crash.point("inbox.before_commit")
         _count(run, wait, old)
         for kind in {_kind(one) for one in run}:
@@ -288,7 +286,7 @@ class Inbox:
             await tx.execute("delete from inbox where lane = $1 and lane_seq = $2", lane, seq)
             locked[lane].next_seq = seq + 1
             locked[lane].has_waiting = await tx.value("select exists (select 1 from inbox where lane = $1)", lane)
-            await _move(tx, locked, [one])
+            await _move(tx, locked, [one], heard.NOWHERE)
             crash.point("inbox.drain_before_commit")
         metrics.HEARD.labels(one.topic.root, "drained").inc()
         self._breaker.ran(_kind(one))
@@ -352,6 +350,11 @@ class Inbox:
             for one, reason, why in bad:
                 await self._put_aside(tx, one, reason, why)
 
+    async def _reach(self, reached: heard.Reached) -> None:
+        """Of a batch in which nothing is a message: it is acknowledged like the others."""
+        async with self._db.autocommit() as tx:
+            await tx.execute(heard.REACH, *reached)
+
     async def _without_conflicts(
         self,
         tx: Tx,
@@ -406,6 +409,12 @@ def _kind_of(lane: str, payload: bytes | None) -> str:
         return type(topology.decode(topology.BY_ROOT[root], payload or b"")).__name__
     except (KeyError, msgspec.DecodeError, msgspec.ValidationError):
         return root
+
+
+def _reached(batch: Sequence[Delivered]) -> heard.Reached:
+    """A batch is of one consumer, and so of one topic."""
+    topic = ".".join(batch[-1].subject.split(".")[:2])
+    return heard.Reached(topic, max(one.stream_seq for one in batch), max(one.consumer_seq for one in batch))
 
 
 def _held(one: Arrived) -> heard.Held:
@@ -497,17 +506,18 @@ def _heard(one: Arrived, now: datetime) -> Heard[Message]:
     return Heard(message, one.id, message.tenant, one.id, one.delivered.headers.get("traceparent", ""), now)
 
 
-async def _move(tx: Tx, lanes: Mapping[str, Lane], run: Sequence[Arrived]) -> None:
-    """Write the lanes' positions and remember what ran."""
+async def _move(tx: Tx, lanes: Mapping[str, Lane], run: Sequence[Arrived], reached: heard.Reached) -> None:
+    """Write the lanes' positions, what ran, and how far this came."""
     ran = {one.lane for one in run}
     entries = [heard.Entry(one.lane, one.seq, one.id, one.digest, lanes[one.lane].last_entry) for one in run]
     await tx.execute(
-        _MOVE,
+        heard.MOVE,
         list(lanes),
         [lane.next_seq for lane in lanes.values()],
         [lane.has_waiting for lane in lanes.values()],
         [name in ran for name in lanes],
         heard.pack(entries),
+        *reached,
     )
 
 

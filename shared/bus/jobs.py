@@ -15,7 +15,7 @@ Laws
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from shared import crash, log, metrics, trace
@@ -63,6 +63,7 @@ class Jobs:
         self, db: Database, handling: Handling, outbox: Outbox, *, lease_seconds: float, concurrency: int,
         parked_after: int, heard_for: Callable[[], float] = lambda: math.inf, per_tenant: int | None = None,
         timers: int = 4, breaker: Breaker | None = None,
+        when_sound: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> None:  # fmt: skip
         """`concurrency` and `per_tenant` bound the slow jobs of this process, `timers` its timers."""
         self._db = db
@@ -72,6 +73,7 @@ class Jobs:
         self._parked_after = parked_after
         self._heard_for = heard_for
         self._breaker = breaker or Breaker(db)
+        self._when_sound = when_sound
         slow = [kind for kind in handling.job_kinds if handling.slow(kind) is not None]
         timed = [kind for kind in handling.job_kinds if handling.timer(kind) is not None]
         self._slow = Turns(slow, concurrency, per_tenant or max(1, concurrency * 3 // 4), self._breaker)
@@ -105,7 +107,8 @@ class Jobs:
     async def run(self, poll_seconds: float) -> None:
         """Run what is due until `drain`."""
         while not self._is_stopping:
-            taken = await self._take_quietly(poll_seconds)
+            async with self._when_sound():
+                taken = await self._take_quietly(poll_seconds)
             if self._is_stopping:
                 await asyncio.gather(*(self._put_off(job, 0, "", counts=False) for job in taken))
                 return

@@ -33,7 +33,10 @@ _log = log.get(__name__)
 HELD_AT_MOST = 5000
 """Rows in memory on their way out; a writer that holds more, while its stream is away, is retired."""
 
-_OPEN = "insert into outbox_writer default values returning writer"
+_OPEN = """
+insert into outbox_writer default values returning writer, exists (select from said_before) as has_lost_past
+"""
+_SAID_BEFORE = "select msg_id, schema from said_before where msg_id = any($1)"
 _CLOSE = "update outbox_writer set closed_at = clock_timestamp() where writer = $1 and closed_at is null"
 _GENERATION = f"(current_date - date '1970-01-01') / {topology.GENERATION_DAYS}"
 """As `topology.generation`, on the database's clock."""
@@ -144,6 +147,8 @@ class Writer:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_retired = False
+        self.has_lost_past = False
+        """Whether `said_before` holds anything: asked once, as it is filled only while the service stands still."""
         self.held = 0
         self._last = 0
         self._order: deque[Batch] = deque()
@@ -217,9 +222,11 @@ class Outbox:
         writer = self._writer
         if writer is None:
             raise WriterClosedError("no writer of the outbox is open")
+        ready = [_ready(one) for one in said]
+        if writer.has_lost_past and not (ready := await _not_said_before(tx, ready)):
+            return
         batch = writer.reserve()
         tx.when_over(lambda outcome: self._over(writer, batch, outcome))
-        ready = [_ready(one) for one in said]
         if len(ready) <= FEW:
             for item, (one, lane, seq) in enumerate(_placed(ready, await self._say(tx, writer, batch, ready))):
                 batch.rows.append(_row((writer.number, batch.number, item), one, lane, seq))
@@ -240,7 +247,10 @@ class Outbox:
         async with self._opening:
             if self._writer is None:
                 async with self._db.autocommit() as tx:
-                    self._writer = Writer(await tx.value(_OPEN))
+                    row = await tx.row(_OPEN)
+                assert row is not None  # an insert of one row
+                self._writer = Writer(row["writer"])
+                self._writer.has_lost_past = row["has_lost_past"]
 
     async def _say(self, tx: Tx, writer: Writer, batch: Batch, ready: Sequence["_Ready"]) -> "_Firsts":
         """Write all in one statement; returns as `_advance`."""
@@ -297,6 +307,11 @@ class Outbox:
                 await tx.execute(_CLOSE, self._writer.number)
             self.retire(self._writer)
 
+    def let_writer_go(self) -> None:
+        """The database may be another: one in which this process's writer is unknown, or somebody else's."""
+        if self._writer is not None:
+            self.retire(self._writer)
+
     def retire(self, writer: Writer) -> None:
         """Write no more as this one; what it left is swept from Postgres."""
         if writer.is_retired:
@@ -341,6 +356,22 @@ def _ready(said: Said) -> _Ready:
         said.traceparent,
         topology.encode(message),
     )
+
+
+async def _not_said_before(tx: Tx, ready: Sequence[_Ready]) -> list[_Ready]:
+    """Without what hearers have from a past that this database has lost. Another message under an id of then, as a
+    handler may decide otherwise now, gets an id of its own.
+    """
+    rows = await tx.rows(_SAID_BEFORE, [one.msg_id for one in ready])
+    before: dict[UUID, str] = {row["msg_id"]: row["schema"] for row in rows}
+    again = [one for one in ready if before.get(one.msg_id) == one.schema]
+    if again:
+        _log.info("said before the database was restored", messages=len(again))
+    return [
+        one._replace(msg_id=derived_id(one.msg_id, "after a restore")) if one.msg_id in before else one
+        for one in ready
+        if one not in again
+    ]
 
 
 _Firsts = dict[Stem, tuple[int, int]]

@@ -213,7 +213,9 @@ def _delivered(message: Msg) -> Delivered:
     """
     tokens = message.reply.split(".")
     at = 4 if len(tokens) == OLD_ACK_TOKENS else 6
-    return Delivered(message.subject, message.headers or {}, message.data, int(tokens[at + 1]), tokens[at] != "1")
+    delivered, stream_seq, consumer_seq = tokens[at : at + 3]
+    headers = message.headers or {}
+    return Delivered(message.subject, headers, message.data, int(stream_seq), delivered != "1", int(consumer_seq))
 
 
 OLD_ACK_TOKENS = 9

@@ -22,10 +22,16 @@ create index lane_in_held on lane_in (split_part(lane, ':', 3)) where has_waitin
 create table heard (
   id      bigint      generated always as identity primary key,
   at      timestamptz not null default clock_timestamp(),
-  entries bytea       not null
+  entries bytea       not null,
+  -- how far the batch came, also one of which nothing ran; empty for what was drained: the stream is acknowledged up to
+  -- here, so a consumer that is further says that rows are gone (shared/bus/continuity.py)
+  topic        text   not null default '',
+  stream_seq   bigint not null default 0,
+  consumer_seq bigint not null default 0
 );
 alter table heard alter column entries set storage external;
 create index heard_at on heard using brin (at);
+create index heard_reached on heard (topic, stream_seq) where topic <> '';
 
 -- What waits, with its payload: behind a gap, delivered twice, of a batch that failed, behind a parked message.
 create table inbox (
@@ -102,6 +108,25 @@ create table outbox_again (
   primary key (writer, batch, item)
 );
 
+-- Ids of what this service said in the part of its past that its database has lost: hearers have it. What is heard once
+-- more and leads to the same is not said a second time. Filled by `chancela recover`, else empty.
+create table said_before (
+  msg_id uuid        primary key,
+  schema text        not null,
+  at     timestamptz not null default clock_timestamp()
+);
+
+-- The database has lost what its service had acknowledged: it was restored to an older state. Until `recovered_at` the
+-- service stands still; until `lifted_at`, which a person writes, it begins no send. One is open at a time.
+create table hold (
+  id           bigint      generated always as identity primary key,
+  since        timestamptz not null default clock_timestamp(),
+  why          text        not null,
+  recovered_at timestamptz,
+  lifted_at    timestamptz check (lifted_at is null or recovered_at is not null)
+);
+create unique index hold_open on hold ((true)) where lifted_at is null;
+
 -- Timers and slow work. No lane position: nothing that waits ever sits in a lane.
 create table job (
   id           uuid        primary key,
@@ -153,12 +178,12 @@ end $$;
 create trigger job_moves_up after delete on job
   for each row when (old.is_ordered) execute function job_moves_up();
 
--- Who moved what by hand, and why (`chancela lanes`). Append-only.
+-- Who moved what by hand, and why (`chancela lanes`, `chancela recover`). Append-only.
 create table repair (
   id     bigint      generated always as identity primary key,
   at     timestamptz not null default clock_timestamp(),
   who    text        not null check (who <> ''),
-  what   text        not null check (what in ('unpark', 'skip', 'replay', 'resume')),
+  what   text        not null check (what in ('unpark', 'skip', 'replay', 'resume', 'recover', 'lift')),
   lane   text,       -- or `job:<id>`; null: the whole service
   seq    bigint,
   reason text        not null default ''

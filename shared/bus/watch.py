@@ -10,15 +10,14 @@ Laws
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 import nats.errors
 
 from contracts import topology
 from shared import log, metrics
+from shared.bus.asking import Consumer, ask
 from shared.bus.connection import Connection
 from shared.clock import monotonic, utc_now
 from shared.db import TRANSIENT, Database, Row, Tx
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _log = log.get(__name__)
 
 LOOK_SECONDS = 10.0
-ANSWER_SECONDS = 2.0
 TICK_SECONDS = 0.25
 GAP_SECONDS = 30
 """As long as the streams' ack wait: until then the missing message may be on its way once more."""
@@ -37,7 +35,6 @@ COUNTED_AT_MOST = 100_000
 QUEUES_AT_MOST = 10_000
 """Kinds of jobs × tenants."""
 REMEMBERED_BATCHES = 10_000
-CONSUMER_NOT_FOUND, STREAM_NOT_FOUND = 10014, 10059
 
 # each statement is a transaction of its own: now() is its start, and an index can be searched by it
 # (what a person skipped is in the quarantine as well, and no alarm: repair.py)
@@ -102,26 +99,6 @@ select
 """  # noqa: S608 - only constants of this file
 """From one kind and tenant to the next by the index `job_turn`, as turns.py does: timers of tomorrow are not walked
 through. Those whose process ended while they ran stand in `job_suspect`."""
-
-
-class Floor(msgspec.Struct, frozen=True):
-    """Everything up to here is acknowledged."""
-
-    stream_seq: int = 0
-
-
-class Consumer(msgspec.Struct, frozen=True):
-    """The server's answer to CONSUMER.INFO, as far as it is told here."""
-
-    ts: datetime | None = None
-    """The server's clock; None in a refusal."""
-    num_pending: int = 0
-    num_ack_pending: int = 0
-    ack_floor: Floor = Floor()
-    error: dict[str, Any] | None = None
-
-
-_consumer = msgspec.json.Decoder(Consumer)
 
 
 class Frontier:
@@ -209,23 +186,8 @@ class Watch:
         if not self._connection.is_connected:
             return
         for topic, frontier in self._frontiers.items():
-            _show_consumer(topic, frontier, await self._ask(self._consumers[topic]))
+            _show_consumer(topic, frontier, await ask(self._connection, self._consumers[topic]))
         metrics.WATCHED.labels("nats").set_to_current_time()
-
-    async def _ask(self, one: topology.Consumer) -> Consumer:
-        """On an inbox of its own: a late answer must not pass for the next one's."""
-        answers: asyncio.Queue[Msg] = asyncio.Queue()
-        inbox, subscription = await self._connection.subscribe(answers)
-        try:
-            await self._connection.request(f"$JS.API.CONSUMER.INFO.{one.stream}.{one.durable}", b"", inbox)
-            async with asyncio.timeout(ANSWER_SECONDS):
-                answer = await answers.get()
-        finally:
-            with suppress(nats.errors.Error):  # the connection is gone: a cancellation must stay one
-                await subscription.unsubscribe()
-        if not answer.data:  # 503: JetStream is not there yet
-            raise TimeoutError(f"nobody answers for {one.stream}/{one.durable}")
-        return _consumer.decode(answer.data)
 
 
 async def _only_row(tx: Tx, sql: str, *args: int) -> Row:
@@ -264,10 +226,7 @@ def _show_jobs(row: Row) -> None:
 
 
 def _show_consumer(topic: str, frontier: Frontier, consumer: Consumer) -> None:
-    error = consumer.error
-    if error is not None and error.get("err_code") not in (CONSUMER_NOT_FOUND, STREAM_NOT_FOUND):
-        raise nats.errors.Error(f"CONSUMER.INFO of {topic}: {error.get('description')}")
-    metrics.CONSUMER_MISSING.labels(topic).set(error is not None)
+    metrics.CONSUMER_MISSING.labels(topic).set(consumer.is_missing)
     if consumer.ts is not None:
         metrics.PENDING.labels(topic).set(consumer.num_pending)
         metrics.UNACKNOWLEDGED.labels(topic).set(consumer.num_ack_pending)

@@ -104,7 +104,9 @@ def _requests(me: Attacker) -> Iterator[tuple[str, object]]:
         for verb in ("DELETE", "PURGE", "INFO", "SNAPSHOT", "LEADER.STEPDOWN"):
             yield f"STREAM.{verb}.{stream}", {}
         yield f"STREAM.MSG.DELETE.{stream}", {"seq": 1}
-        yield f"STREAM.MSG.GET.{stream}", {"seq": 1}
+        if (me.service, stream) != ("delivery", "SEND"):  # all of it is said to delivery
+            yield f"STREAM.MSG.GET.{stream}", {"seq": 1}
+            yield f"STREAM.MSG.GET.{stream}", {"last_by_subj": ">"}
         yield f"DIRECT.GET.{stream}", {"seq": 1}
         yield from _new_consumers(stream, (victim, me.inbox))
     for stream, durable in me.foreign_consumers():
@@ -135,6 +137,9 @@ def reply_tricks(me: Attacker) -> Iterator[Attack]:
 
 def _answered(me: Attacker) -> Iterator[tuple[str, bytes]]:
     yield me.own_subjects()[0], LOOT
+    for stream in STREAMS:
+        if topology.may_read_back(me.service, stream):
+            yield f"$JS.API.STREAM.MSG.GET.{stream}", b'{"seq":1}'
     for stream, durable in me.own_consumers():
         pair = f"{stream}.{durable}"
         yield from ((f"$JS.API.CONSUMER.MSG.NEXT.{pair}", pull) for pull in PULLS)

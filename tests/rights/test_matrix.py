@@ -23,12 +23,17 @@ READS = ("STREAM.INFO.{s}", "STREAM.NAMES", "CONSUMER.NAMES.{s}", "CONSUMER.INFO
 """Admin and auditor."""
 MAKES = ("STREAM.CREATE.{s}", "STREAM.UPDATE.{s}", "CONSUMER.DURABLE.CREATE.{s}.{d}", "CONSUMER.DELETE.{s}.{d}")
 """Admin only."""
+READS_BACK = "STREAM.MSG.GET.{s}"
+"""A service, of the streams that hold only its own words, or only what is said to it."""
+READERS = {
+    **{service.upper(): {service} for service in topology.SERVICES},
+    "SEND": {"guardrails", "delivery"},
+}
 NOBODY = (
     "INFO",
     "STREAM.LIST",
     "STREAM.DELETE.{s}",
     "STREAM.PURGE.{s}",
-    "STREAM.MSG.GET.{s}",
     "STREAM.MSG.DELETE.{s}",
     "STREAM.SNAPSHOT.{s}",
     "STREAM.RESTORE.{s}",
@@ -60,6 +65,8 @@ def may_publish(identity: str, subject: str) -> bool:
         return topic.said_by == identity
     if subject in consumer_subjects(identity):
         return True
+    if subject.startswith("$JS.API.STREAM.MSG.GET."):
+        return identity in READERS[subject.rsplit(".", 1)[-1]]
     questions = {"auditor": READS, "admin": (*READS, *MAKES)}.get(identity, ())
     return subject in {one for question in questions for one in api_subjects(question)}
 
@@ -93,7 +100,7 @@ def may_subscribe(identity: str, subject: str) -> bool:
 
 def asked_cells() -> list[str]:
     consumers = [subject for pair in CONSUMERS for subject in of_consumer(*pair)]
-    questions = [subject for one in (*READS, *MAKES, *NOBODY) for subject in api_subjects(one)]
+    questions = [subject for one in (*READS, *MAKES, READS_BACK, *NOBODY) for subject in api_subjects(one)]
     return list(dict.fromkeys([*consumers, *questions, *SYSTEM]))
 
 

@@ -16,9 +16,10 @@ from contracts.messages import ContactSeen
 from deploy.keys import create_keys, read_key
 from shared import metrics
 from shared.bus import Quick, no_facts, watch
+from shared.bus.asking import Consumer, Floor
 from shared.bus.connection import Connection
 from shared.bus.repair import Repair
-from shared.bus.watch import Consumer, Floor, Frontier, Watch
+from shared.bus.watch import Frontier, Watch
 from shared.db import Database, Tx
 from tests.harness import PASSWORD, drop_database, new_database
 from tests.servers import PostgresServer

@@ -116,8 +116,11 @@ def _of_conversation(item: Item, speech: Speech) -> list[Said]:
     return found
 
 
+_BAD = frozenset({"send_failed", "send_refused", "earlier_uncertain", "decided_before_restore"})
+
+
 def _filed(banner: Banner, speech: Speech) -> Said:
-    tone: Tone = "bad" if banner.code in {"send_failed", "send_refused", "earlier_uncertain"} else "warn"
+    tone: Tone = "bad" if banner.code in _BAD else "warn"
     detail = _worded(banner, speech)
     key = f"banner.{banner.code}"
     if key not in speech.words:

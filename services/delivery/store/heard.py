@@ -17,7 +17,8 @@ select coalesce(c.context_revision, 0) as context_revision, coalesce(c.has_inbou
   exists (select 1 from ended_approval x where x.decision_id = $3 or (x.obligation_id = $2 and (x.epoch > $4
     or (x.epoch = $4 and x.decision_id is null)))) as is_revoked,
   coalesce(k.state in ('opted_out', 'erasure_requested'), false) as has_opted_out, n.first_contacts_paused_until,
-  exists (select 1 from claim s where s.obligation_id = $2 and s.state = 'accepted') as is_obligation_sent
+  exists (select 1 from claim s where s.obligation_id = $2 and s.state = 'accepted') as is_obligation_sent,
+  (select max(lifted_at) from hold) as lifted_at
 from (values (1)) as one
 left join conversation_heard c on c.conversation_id = $1
 left join conversation_owner o on o.conversation_id = $1
@@ -60,7 +61,13 @@ async def number(tx: Tx, claim: Claim) -> Number:
         not_before=row["not_before"],
         is_busy=await tx.value(is_busy, claim.channel_id),
         is_lane_blocked=await tx.value(is_blocked, _BLOCKING, str(claim.conversation_id)),
+        is_held=await is_held(tx),
     )
+
+
+async def is_held(tx: Tx) -> bool:
+    """Whether sending waits for a person, after a restore of this database (shared/bus/continuity.py)."""
+    return await tx.value("select exists (select 1 from hold where lifted_at is null)")
 
 
 # -------------------------------------------------------------------------------------------------------- projections

@@ -224,6 +224,7 @@ WORDS: Final[dict[str, str]] = {
     "tag.send_failed": "send failed",
     "tag.send_refused": "delivery refused",
     "tag.earlier_uncertain": "uncertain send before",
+    "tag.decided_before_restore": "may have left",
     "tag.baseline_unavailable": "record unavailable",
     "tag.information_requested": "needs information",
     "class.first_contact": "first contact",
@@ -232,6 +233,9 @@ WORDS: Final[dict[str, str]] = {
     "banner.dispatch_refused": "The gates refused the send ({detail}). The text is back for a decision.",
     "banner.send_failed": "The send failed ({detail}). Nothing arrived; it may be approved again.",
     "banner.send_refused": "Delivery refused ({detail}). Nothing left; the text is back for a decision.",
+    "banner.decided_before_restore": (
+        "Delivery's record was restored since this was decided: it may have been sent. Look at the conversation before you decide again."
+    ),
     "banner.earlier_uncertain": "An earlier send of this conversation is uncertain: check before you repeat it.",
     "banner.baseline_unavailable": "The record did not answer when this text was made.",
     "banner.information_requested": "Information is missing: {detail}",

@@ -224,6 +224,7 @@ WORDS: Final[dict[str, str]] = {
     "tag.send_failed": "envío falló",
     "tag.send_refused": "entrega rechazó",
     "tag.earlier_uncertain": "envío incierto antes",
+    "tag.decided_before_restore": "puede haber salido",
     "tag.baseline_unavailable": "registro no disponible",
     "tag.information_requested": "falta información",
     "class.first_contact": "primer contacto",
@@ -232,6 +233,9 @@ WORDS: Final[dict[str, str]] = {
     "banner.dispatch_refused": "Los controles rechazaron el envío ({detail}). El texto volvió para decisión.",
     "banner.send_failed": "El envío falló ({detail}). Nada llegó; puede aprobarse de nuevo.",
     "banner.send_refused": "La entrega lo rechazó ({detail}). Nada salió; el texto volvió para decisión.",
+    "banner.decided_before_restore": (
+        "El registro de la entrega fue restaurado después de esta decisión: el texto puede haber salido. Revise la conversación antes de decidir de nuevo."
+    ),
     "banner.earlier_uncertain": "Un envío anterior de esta conversación está incierto: verifique antes de repetir.",
     "banner.baseline_unavailable": "El registro no respondió cuando se hizo este texto.",
     "banner.information_requested": "Falta una información: {detail}",

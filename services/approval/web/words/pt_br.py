@@ -224,6 +224,7 @@ WORDS: Final[dict[str, str]] = {
     "tag.send_failed": "envio falhou",
     "tag.send_refused": "entrega recusou",
     "tag.earlier_uncertain": "envio incerto antes",
+    "tag.decided_before_restore": "pode ter saído",
     "tag.baseline_unavailable": "registro indisponível",
     "tag.information_requested": "falta informação",
     "class.first_contact": "primeiro contato",
@@ -232,6 +233,9 @@ WORDS: Final[dict[str, str]] = {
     "banner.dispatch_refused": "Os portões recusaram o envio ({detail}). O texto voltou para decisão.",
     "banner.send_failed": "O envio falhou ({detail}). Nada chegou; pode ser aprovado de novo.",
     "banner.send_refused": "A entrega recusou ({detail}). Nada saiu; o texto voltou para decisão.",
+    "banner.decided_before_restore": (
+        "O registro da entrega foi restaurado depois desta decisão: o texto pode ter saído. Confira a conversa antes de decidir de novo."
+    ),
     "banner.earlier_uncertain": "Um envio anterior desta conversa está incerto: confira antes de repetir.",
     "banner.baseline_unavailable": "O registro não respondeu quando este texto foi feito.",
     "banner.information_requested": "Falta uma informação: {detail}",

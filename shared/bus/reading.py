@@ -1,0 +1,137 @@
+"""What a stream holds, one message by its number: of what a service said itself, or what was said to it alone.
+
+For `chancela recover`. Answers to many questions are awaited together; nothing is changed, acknowledged or consumed.
+"""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+import nats.errors
+
+from shared import log
+from shared.bus.link import Link, Refused, Terms
+
+_log = log.get(__name__)
+
+ASKED_AT_ONCE = 200
+ANSWER_SECONDS = 10.0
+PING_SECONDS = 10.0
+NO_MESSAGE_FOUND = 10037
+
+
+class ReadingError(Exception):
+    """The stream cannot be read; the message says why and what to do."""
+
+
+class Stored(NamedTuple):
+    """One message as the stream holds it."""
+
+    seq: int
+    subject: str
+    headers: Mapping[str, str]
+    payload: bytes
+    at: datetime
+    """When the stream took it, by the server's clock."""
+
+
+class _Message(msgspec.Struct):
+    seq: int
+    subject: str
+    time: datetime
+    hdrs: str = ""
+    data: str = ""
+
+
+class _Error(msgspec.Struct):
+    description: str = ""
+    err_code: int = 0
+
+
+class _Answer(msgspec.Struct):
+    message: _Message | None = None
+    error: _Error | None = None
+
+
+_answer = msgspec.json.Decoder(_Answer)
+
+
+class Reader:
+    """Reads with a service's own key."""
+
+    def __init__(self, link: Link, service: str) -> None:
+        self._link = link
+        self._service = service
+
+    @classmethod
+    async def open(cls, url: str, seed: str, service: str, tls: ssl.SSLContext | None = None) -> "Reader":
+        """Connect as the service.
+
+        Raises:
+            ReadingError: the server is away or does not know the key.
+        """
+        link = Link(Terms(tuple(url.split(",")), seed, service, tls, PING_SECONDS), _log_refusal)
+        try:
+            await link.open()
+        except (Refused, ConnectionError) as error:
+            raise ReadingError(f"cannot read the streams at {url} as {service}: {error}") from error
+        return cls(link, service)
+
+    async def close(self) -> None:
+        await self._link.release()
+
+    async def messages(self, stream: str, first: int, last: int) -> AsyncIterator[Stored]:
+        """Everything that is still there between two places, both included, in the stream's order.
+
+        Raises:
+            ReadingError: no answer, or no right.
+        """
+        for begin in range(first, last + 1, ASKED_AT_ONCE):
+            places = range(begin, min(begin + ASKED_AT_ONCE, last + 1))
+            for found in await asyncio.gather(*(self._message(stream, place) for place in places)):
+                if found is not None:
+                    yield found
+
+    async def first_since(self, stream: str, first: int, last: int, since: datetime) -> int:
+        """The place of the first message that the stream took at this time or later; `last` + 1 when there is none."""
+        low, high = first, last + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = await self._message(stream, middle)
+            if found is not None and found.at >= since:
+                high = middle
+            else:  # what is not there any more was older
+                low = middle + 1
+        return low
+
+    async def _message(self, stream: str, seq: int) -> Stored | None:
+        question = msgspec.json.encode({"seq": seq})
+        try:
+            reply = await self._link.client.request(
+                f"$JS.API.STREAM.MSG.GET.{stream}", question, timeout=ANSWER_SECONDS
+            )
+        except (nats.errors.Error, TimeoutError) as error:
+            hint = f"does NATS run with this release's accounts.conf, in which {self._service} may read it?"
+            raise ReadingError(f"{stream} cannot be read: {error!r}; {hint}") from error
+        answer = _answer.decode(reply.data)
+        if answer.error is not None and answer.error.err_code == NO_MESSAGE_FOUND:
+            return None
+        if answer.message is None:
+            raise ReadingError(f"{stream} cannot be read: {answer.error and answer.error.description}")
+        one = answer.message
+        headers = _headers(base64.b64decode(one.hdrs).decode(errors="replace"))
+        return Stored(one.seq, one.subject, headers, base64.b64decode(one.data), one.time)
+
+
+def _headers(block: str) -> dict[str, str]:
+    lines = (line.partition(":") for line in block.split("\r\n")[1:] if line)
+    return {name: value.strip() for name, _, value in lines}
+
+
+def _log_refusal(error: Refused) -> None:
+    """The question that was denied ends without an answer."""
+    _log.error("denied", why=str(error))
