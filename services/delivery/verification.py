@@ -113,7 +113,7 @@ def _before_a_restore(verified: Verified, heard: Heard) -> Refusal | None:
     """What was decided before may have been sent without a record that is left: a person decides again. The decision's
     time counts, as guardrails renews a clearance by itself; first, as a clearance that ran out asks for it.
     """
-    if heard.lifted_at is None or verified.approval.decided_at > heard.lifted_at + TOLERANCE:
+    if heard.lifted_at is None or verified.approval.decided_at > heard.lifted_at:
         return None
     detail = (
         "The record of sends was restored since; it may have been sent. Look at the conversation, then decide again."
