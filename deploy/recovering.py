@@ -6,7 +6,7 @@ In this order, so that it may be killed anywhere and run again, and nothing work
 2. its streams are read: what it said, and of delivery what it was told to send;
 3. one transaction: positions beyond what the streams hold, ids that are said, claims of sends (shared/bus/past.py,
    services/delivery/recovery.py), each with its row in `repair`;
-4. its consumers that acknowledged what the database lost are made anew: everything comes again, known is swallowed;
+4. its consumers that acknowledged what the database lost are made anew: all comes again, what is known is swallowed;
 5. the hold is recovered from, and the service goes on. delivery sends nothing before a person has lifted it.
 
 Dry, it reads and rolls step 3 back.
@@ -44,7 +44,7 @@ class Recovered(msgspec.Struct, frozen=True):
     """What was found, and done unless it was dry."""
 
     lost: list[str]
-    """Topics that were acknowledged further than the database knows."""
+    """Topics that were acknowledged, or said, further than the database knows."""
     positions: past.Taken
     sends: rebuilding.Rebuilt
     """Of delivery."""
@@ -85,7 +85,7 @@ async def recover(
         ReadingError: the streams cannot be read.
     """
     note = _Note(who, reason)
-    lost = await _lost(setup, db, service)
+    lost = await _lost(setup, reader, db, service)
     if not lost and not await _is_open(db):
         return Recovered([], past.NOTHING, rebuilding.NOTHING, [], is_held=await _waits_for_lift(db))
     if not is_dry and await _begins_hold(db, service, lost):
@@ -95,7 +95,8 @@ async def recover(
     said = [one for stream in _said_streams(service) for one in await _read(setup, reader, stream, since)]
     told = await _read(setup, reader, COMMANDS, None) if service == SENDER else []
     found = await _take(db, service, said, told, note, is_dry=is_dry)
-    changed = [line for one in lost for line in await _made_anew(setup, db, service, one, note, is_dry=is_dry)]
+    heard = [one for one in lost if one.how == "acknowledged"]
+    changed = [line for one in heard for line in await _made_anew(setup, db, service, one, note, is_dry=is_dry)]
     if not is_dry:
         await _end(db, service, note)
     return msgspec.structs.replace(found, lost=[str(one) for one in lost], consumers=changed)
@@ -122,10 +123,12 @@ async def lift(db: Database, service: str, *, who: str, reason: str) -> datetime
 # ------------------------------------------------------------------------------------------------------------- the hold
 
 
-async def _lost(setup: Setup, db: Database, service: str) -> list[continuity.Lost]:
+async def _lost(setup: Setup, reader: Reader, db: Database, service: str) -> list[continuity.Lost]:
     floors = {one.topic.root: await _state(setup, one) for one in topology.consumers(service)}
+    words = [await reader.last(stream) for stream in _said_streams(service)]
     async with db.autocommit() as tx:
-        return await continuity.lost(tx, floors)
+        unsaid = [await continuity.unsaid(tx, word) for word in words if word is not None]
+        return [*await continuity.lost(tx, floors), *(one for one in unsaid if one is not None)]
 
 
 async def _state(setup: Setup, one: Consumer) -> asking.Consumer:

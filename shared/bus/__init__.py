@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 
 from contracts import topology
 from shared import crash, log, metrics, trace
-from shared.bus.asking import ask
+from shared.bus.asking import ask, last_said
 from shared.bus.breaker import Breaker
 from shared.bus.connection import Connection
 from shared.bus.continuity import Continuity
@@ -116,7 +116,11 @@ class Bus:
         self._outbox = Outbox(db)
         self._publisher = Publisher(db, self._outbox, self._connection)
         self._continuity = Continuity(
-            service, db, lambda one: ask(self._connection, one), on_another_life=self._outbox.let_writer_go
+            service,
+            db,
+            lambda one: ask(self._connection, one),
+            lambda stream: last_said(self._connection, stream),
+            on_another_life=self._publisher.let_go,
         )
         self._breaker, self._job_breaker = (
             Breaker(

@@ -1,4 +1,4 @@
-"""What the server knows of our own consumers, which the accounts allow to ask (CONSUMER.INFO)."""
+"""What the accounts allow to ask the server: the state of our own consumers, the last of our own words."""
 
 import asyncio
 from contextlib import suppress
@@ -9,6 +9,7 @@ import msgspec
 import nats.errors
 
 from contracts import topology
+from shared.bus import reading
 from shared.bus.connection import Connection
 
 if TYPE_CHECKING:
@@ -47,24 +48,43 @@ _consumer = msgspec.json.Decoder(Consumer)
 
 
 async def ask(connection: Connection, one: topology.Consumer) -> Consumer:
-    """The state of a consumer, on an inbox of its own: a late answer must not pass for the next one's.
+    """The state of a consumer.
 
     Raises:
         TimeoutError: nobody answers.
         nats.errors.Error: the connection is gone, or the server answers with another error than "not found".
     """
+    found = _consumer.decode(await _answer(connection, f"$JS.API.CONSUMER.INFO.{one.stream}.{one.durable}", b""))
+    if found.error is not None and not found.is_missing:
+        raise nats.errors.Error(f"CONSUMER.INFO of {one.topic.root}: {found.error.get('description')}")
+    return found
+
+
+async def last_said(connection: Connection, stream: str) -> reading.Stored | None:
+    """The newest message of a stream of our own; None when it is empty or not there.
+
+    Raises:
+        TimeoutError: nobody answers.
+        nats.errors.Error: the connection is gone, or the server answers with another error.
+    """
+    answer = await _answer(connection, reading.subject(stream), reading.LAST)
+    try:
+        return reading.stored(stream, answer)
+    except reading.ReadingError as error:
+        raise nats.errors.Error(str(error)) from error
+
+
+async def _answer(connection: Connection, subject: str, question: bytes) -> bytes:
+    """On an inbox of its own: a late answer must not pass for the next one's."""
     answers: asyncio.Queue[Msg] = asyncio.Queue()
     inbox, subscription = await connection.subscribe(answers)
     try:
-        await connection.request(f"$JS.API.CONSUMER.INFO.{one.stream}.{one.durable}", b"", inbox)
+        await connection.request(subject, question, inbox)
         async with asyncio.timeout(ANSWER_SECONDS):
             answer = await answers.get()
     finally:
         with suppress(nats.errors.Error):  # the connection is gone: a cancellation must stay one
             await subscription.unsubscribe()
     if not answer.data:  # 503: JetStream is not there yet
-        raise TimeoutError(f"nobody answers for {one.stream}/{one.durable}")
-    found = _consumer.decode(answer.data)
-    if found.error is not None and not found.is_missing:
-        raise nats.errors.Error(f"CONSUMER.INFO of {one.topic.root}: {found.error.get('description')}")
-    return found
+        raise TimeoutError(f"nobody answers {subject}")
+    return answer.data

@@ -2,8 +2,9 @@
 
 Laws
 - A message is acknowledged when its batch has committed, and each batch leaves how far it came (`heard`). A consumer
-  whose floor is beyond that says that commits are gone. The floor is read first, then the database: what commits in
-  between only moves the database on.
+  whose floor is beyond that says that commits are gone. So does a stream of our own whose last message has a place
+  that the database has not given out. NATS is read first, then the database: what commits in between only moves the
+  database on.
 - A floor moves by itself in two ways: in the stream past other topics' messages, and in deliveries when an earlier
   delivery's acknowledgement settles a later one. Only one that is ahead in both tells of a loss.
 - Before the first look nothing is pulled, run or published, nor after a connection to another life of the database, or
@@ -16,13 +17,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+from uuid import UUID
 
 import nats.errors
 
 from contracts import topology
 from shared import log, metrics
 from shared.bus.asking import Consumer
+from shared.bus.reading import Stored
 from shared.db import TRANSIENT, Database, Row, Tx
 
 _log = log.get(__name__)
@@ -30,6 +33,8 @@ _log = log.get(__name__)
 LOOK_SECONDS = 10.0
 HELD_SECONDS = 1.0
 """Between two looks while it is held, or while nobody answers."""
+PUBLISHED_WITHIN = timedelta(minutes=1)
+"""Of its commit: what is said into a place after that is younger than this."""
 CLOCKS = timedelta(seconds=2)
 """Between Postgres and NATS."""
 LATEST = 5_000
@@ -41,6 +46,11 @@ select coalesce(max(consumer_seq), 0) from (
   select consumer_seq, at from heard where topic = $1 and topic <> '' order by stream_seq desc limit $3) as latest
 where at >= $2
 """
+_NEXT = "select generation, next_seq from lane_out where topic = $1 and key = $2"
+_TAKEN = """
+select exists (select from outbox where created_at >= $4 and lane = $1 and lane_seq = $2 and msg_id <> $3)
+"""
+"""Something else was said into that place, before anybody could know."""
 _HOLD = """
 insert into hold (why) values ($1) on conflict ((true)) where lifted_at is null do update
 set recovered_at = null, why = excluded.why where hold.recovered_at < $2
@@ -58,16 +68,17 @@ class Held(ConnectionError):  # noqa: N818 - as above
 
 
 class Lost(NamedTuple):
-    """What a consumer has acknowledged and the database does not know."""
+    """What NATS has of a topic, and the database does not know."""
 
     topic: str
-    acknowledged: int
-    """The consumer's floor, a place in the stream."""
+    reached: int
+    """The consumer's floor, a place in the stream; of what was said, a place in its lane."""
     known: int
-    """The newest place that the database knows of."""
+    """The newest that the database knows of."""
+    how: Literal["acknowledged", "said"] = "acknowledged"
 
     def __str__(self) -> str:
-        return f"{self.topic} acknowledged to {self.acknowledged}, known to {self.known}"
+        return f"{self.topic} {self.how} to {self.reached}, known to {self.known}"
 
 
 async def lost(tx: Tx, floors: Mapping[str, Consumer]) -> list[Lost]:
@@ -93,6 +104,23 @@ async def _lost(tx: Tx, topic: str, state: Consumer) -> Lost | None:
     return Lost(topic, floor.stream_seq, known)
 
 
+async def unsaid(tx: Tx, last: Stored) -> Lost | None:
+    """Whether the database does not know that it said the last message of a stream of the service's own."""
+    try:
+        topic, generation, key = last.headers["Lane"].split(":")
+        said = int(generation), int(last.headers["Lane-Seq"])
+        row = await tx.row(_NEXT, topic, UUID(key))
+        msg_id = UUID(last.headers["Nats-Msg-Id"])
+    except (KeyError, ValueError):
+        return None  # not of our making; hearers put it aside
+    if row is None or (row["generation"], row["next_seq"]) <= said:
+        return Lost(
+            topic, said[1], row["next_seq"] - 1 if row is not None and row["generation"] == said[0] else -1, "said"
+        )
+    is_taken: bool = await tx.value(_TAKEN, last.headers["Lane"], said[1], msg_id, last.at - PUBLISHED_WITHIN)
+    return Lost(topic, said[1], said[1] - 1, "said") if is_taken else None
+
+
 async def hold(tx: Tx, why: str, looked_at: datetime) -> None:
     """Begin a hold, unless one is open that is not recovered from."""
     await tx.execute(_HOLD, why, looked_at)
@@ -106,14 +134,17 @@ class Continuity:
         service: str,
         db: Database,
         ask: Callable[[topology.Consumer], Awaitable[Consumer]],
+        last_said: Callable[[str], Awaitable[Stored | None]],
         on_another_life: Callable[[], None] = lambda: None,
     ) -> None:
         """`on_another_life` lets go of what this process holds of a database that may be gone."""
         self._service = service
         self._db = db
         self._ask = ask
+        self._last_said = last_said
         self._let_go = on_another_life
         self._consumers = tuple(topology.consumers(service))
+        self._streams = dict.fromkeys(topic.stream for topic in topology.said_by(service))
         self._may_work = asyncio.Event()
         self._is_doubted = asyncio.Event()
         self._is_doubted.set()
@@ -204,8 +235,12 @@ class Continuity:
             began = await tx.now()
         states = await asyncio.gather(*(self._ask(one) for one in self._consumers))
         floors = {one.topic.root: state for one, state in zip(self._consumers, states, strict=True)}
+        # only before work goes on: a message may be large, and every ten seconds adds up
+        words = [] if self.is_open else await asyncio.gather(*(self._last_said(one) for one in self._streams))
         async with self._db.autocommit() as tx:
-            if gone := await lost(tx, floors):
+            gone = await lost(tx, floors)
+            gone += [one for word in words if word is not None and (one := await unsaid(tx, word)) is not None]
+            if gone:
                 await hold(tx, "; ".join(map(str, gone)), began)
             return await tx.row(_OPEN_HOLD)
 

@@ -165,6 +165,11 @@ class Publisher:
             else:
                 await tx.execute(_MARK, writer.number, writer.mark)
 
+    def let_go(self) -> None:
+        """What this process wrote may stand otherwise in the database now, or not at all: it is swept from there."""
+        self._fresh.clear()
+        self._outbox.let_writer_go()
+
     def resend_before(self, lost_at: float) -> None:
         """The connection is back that was lost at this monotonic time."""
         self._lost_at = lost_at if self._lost_at is None else min(lost_at, self._lost_at)

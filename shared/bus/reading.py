@@ -19,9 +19,11 @@ from shared.bus.link import Link, Refused, Terms
 _log = log.get(__name__)
 
 ASKED_AT_ONCE = 200
+LAST = msgspec.json.encode({"last_by_subj": ">"})
 ANSWER_SECONDS = 10.0
 PING_SECONDS = 10.0
-NO_MESSAGE_FOUND = 10037
+NOT_FOUND = (10037, 10059)
+"""Message, stream."""
 
 
 class ReadingError(Exception):
@@ -96,6 +98,10 @@ class Reader:
                 if found is not None:
                     yield found
 
+    async def last(self, stream: str) -> Stored | None:
+        """The newest message. Raises as `messages`."""
+        return await self._asked(stream, LAST)
+
     async def first_since(self, stream: str, first: int, last: int, since: datetime) -> int:
         """The place of the first message that the stream took at this time or later; `last` + 1 when there is none."""
         low, high = first, last + 1
@@ -109,22 +115,36 @@ class Reader:
         return low
 
     async def _message(self, stream: str, seq: int) -> Stored | None:
-        question = msgspec.json.encode({"seq": seq})
+        return await self._asked(stream, msgspec.json.encode({"seq": seq}))
+
+    async def _asked(self, stream: str, question: bytes) -> Stored | None:
         try:
-            reply = await self._link.client.request(
-                f"$JS.API.STREAM.MSG.GET.{stream}", question, timeout=ANSWER_SECONDS
-            )
+            reply = await self._link.client.request(subject(stream), question, timeout=ANSWER_SECONDS)
         except (nats.errors.Error, TimeoutError) as error:
             hint = f"does NATS run with this release's accounts.conf, in which {self._service} may read it?"
             raise ReadingError(f"{stream} cannot be read: {error!r}; {hint}") from error
-        answer = _answer.decode(reply.data)
-        if answer.error is not None and answer.error.err_code == NO_MESSAGE_FOUND:
+        return stored(stream, reply.data)
+
+
+def subject(stream: str) -> str:
+    """Where one message of a stream is asked for."""
+    return f"$JS.API.STREAM.MSG.GET.{stream}"
+
+
+def stored(stream: str, answer: bytes) -> Stored | None:
+    """The message of an answer; None when there is none, or no such stream.
+
+    Raises:
+        ReadingError: the server answers with another error.
+    """
+    told = _answer.decode(answer)
+    if told.message is None:
+        if told.error is not None and told.error.err_code in NOT_FOUND:
             return None
-        if answer.message is None:
-            raise ReadingError(f"{stream} cannot be read: {answer.error and answer.error.description}")
-        one = answer.message
-        headers = _headers(base64.b64decode(one.hdrs).decode(errors="replace"))
-        return Stored(one.seq, one.subject, headers, base64.b64decode(one.data), one.time)
+        raise ReadingError(f"{stream} cannot be read: {told.error and told.error.description}")
+    one = told.message
+    headers = _headers(base64.b64decode(one.hdrs).decode(errors="replace"))
+    return Stored(one.seq, one.subject, headers, base64.b64decode(one.data), one.time)
 
 
 def _headers(block: str) -> dict[str, str]:

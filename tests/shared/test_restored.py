@@ -10,11 +10,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from typer.testing import CliRunner
 
 from contracts.messages import ContactSeen, FactRecorded
-from shared.bus import Bus, Effects, Heard, Quick, continuity, heard, no_facts
+from deploy import recovering
+from deploy.cli import app
+from deploy.keys import read_key
+from shared.bus import Bus, Effects, Heard, Quick, continuity, heard, no_facts, past
 from shared.bus.asking import Consumer, Floor
-from shared.bus.continuity import DatabaseRestored, Held
+from shared.bus.continuity import Continuity, DatabaseRestored, Held
 from shared.clock import utc_now
 from shared.db import Database, Write
 from tests.harness import drop_database, new_database
@@ -213,6 +217,29 @@ async def values_of_own(trio: Trio) -> list[str]:
         return await values(db)
 
 
+async def test_what_was_only_said_is_missed_too(trio: Trio) -> None:
+    """As of a night in which webhooks came and nobody answered: nothing was acknowledged since the backup."""
+    backup = ""
+    for number in range(2):
+        bus, db = await trio.operator()
+        async with running(bus, db):
+            await say(bus, recorded(LANES[0], f"{number}"))
+            await trio.heard_by_approval(number + 1)
+        backup = backup or await copied(trio.own.postgres, trio.own.database)
+    await put_back(trio.own.postgres, trio.own.database, backup)
+    bus, db = await trio.operator()
+    await say(bus, recorded(LANES[0], "2"), recorded(LANES[0], "3"))  # before NATS was there: nobody could know
+    async with running(bus, db):
+        await until(lambda: is_held(bus))
+        done = await recovered(trio.own, "operator")
+        assert (len(done.lost), done.consumers, done.positions) == (1, [], past.Taken(0, 2, 1))
+        await trio.heard_by_approval(4)
+        await say(bus, recorded(LANES[0], "4"))
+        await trio.heard_by_approval(5)
+        assert await values(trio.approval_db) == ["0", "1", "2", "3", "4"]
+        assert await quarantined(trio.approval_db) == 0
+
+
 async def test_an_emptied_database_is_the_same(trio: Trio) -> None:
     backup = await copied(trio.own.postgres, trio.own.database)
     bus, db = await trio.operator()
@@ -302,15 +329,16 @@ async def test_after_a_doubt_nothing_runs_before_a_look(
         await trio.say()
         await trio.heard_by_approval(len(LANES))
         may_answer = asyncio.Event()
-        ask = bus._continuity._ask
+        look: Continuity = bus._continuity  # pyright: ignore[reportPrivateUsage] - as the connection does
+        ask: Any = vars(look)["_ask"]
 
         async def later(one: Any) -> Consumer:
             await may_answer.wait()
             return await ask(one)
 
-        bus._continuity._ask = later
+        monkeypatch.setattr(look, "_ask", later)
         if stops_at_doubt:
-            bus._continuity.doubt()
+            look.doubt()
         await trio.say()
         await until(lambda: has_come(trio))
         if stops_at_doubt:
@@ -325,3 +353,49 @@ async def has_come(trio: Trio) -> bool:
     """Everything that was said has been handed to the operator."""
     info = await consumer(trio.own, "INGEST", "operator-contacts")
     return info["num_pending"] == 0 and info["delivered"]["consumer_seq"] == 2 * len(LANES)
+
+
+async def test_the_command_recovers_and_says_what_is_next(trio: Trio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovering, "NOTICED_SECONDS", 0.0)
+    keys = {f"{name}_SEED": read_key(trio.own.keys, f"{one}.nk") for name, one in SEEDS.items()}
+    environment = {
+        "CHANCELA_NATS_URL": trio.own.nats.url,
+        "CHANCELA_DATABASE_SUPERUSER_URL": trio.own.postgres.dsn(trio.own.database),
+        **keys,
+    }
+
+    async def answer(*words: str) -> tuple[int, str]:
+        done = await asyncio.to_thread(CliRunner().invoke, app, ["recover", *words], env=environment)
+        return done.exit_code, done.output
+
+    assert await answer("operator") == (0, "operator knows everything that it acknowledged: nothing to recover\n")
+    await lose_the_second_half(trio)
+    code, output = await answer("operator", "--dry-run")
+    assert (code, "without --dry-run it is done" in output, "would be made anew" in output) == (0, True, True)
+    code, output = await answer("operator", "--reason", "a backup", "--who", "ana")
+    assert (code, "consumer INGEST/operator-contacts: deleted" in output, "operator goes on" in output) == (
+        0,
+        True,
+        True,
+    )
+    bus, db = await trio.operator()
+    async with running(bus, db):
+        await trio.say()
+        await until(lambda: has_heard_everything(db))
+        assert await one_value(db, "select count(*) from repair where who = 'ana' and reason = 'a backup'") == 3
+    wrong = {
+        ("nobody",): 2,
+        ("operator", "--lift", "--reason", "x"): 2,
+        ("delivery", "--lift"): 2,
+    }
+    assert {words: (await answer(*words))[0] for words in wrong} == wrong
+    environment["CHANCELA_NATS_SEED"] = keys["CHANCELA_NATS_ADMIN_SEED"]
+    code, output = await answer("operator")
+    assert (code, "does NATS run with this release's accounts.conf" in output) == (3, True), output
+
+
+SEEDS = {"CHANCELA_NATS_ADMIN": "admin", "CHANCELA_NATS": "operator"}
+
+
+async def has_heard_everything(db: Database) -> bool:
+    return [await values(db, lane) for lane in LANES] == [["0", "1", "2", "3", "4"]] * len(LANES)
