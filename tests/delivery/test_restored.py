@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -168,6 +169,9 @@ async def test_sending_is_held_and_recovered_and_nothing_leaves_twice(office: Of
         await until(lambda: waits_at_the_hold(office, "waiting"))
         assert bus.why_not_ready() == ""
         assert office.sent == once
+
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await one_value(db, "update hold set lifted_at = now() returning 1")  # a process is no person
 
         assert await lifted(office.own, "delivery") is not None
         await office.hears("waiting", "SendRefuseddecided_before_restore")

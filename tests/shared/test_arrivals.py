@@ -102,7 +102,12 @@ async def test_two_claims_of_a_position_in_one_batch_are_seen(operator_db: Datab
     lane = uuid4()
     await inbox(operator_db).take([delivered(said(lane, "true"), position), delivered(said(lane, "other"), position)])
     assert await quarantined(operator_db) == 1
-    assert await one_value(operator_db, "select (select count(*) from inbox) + (select count(*) from heard)") == 1
+    assert (
+        await one_value(
+            operator_db, "select (select count(*) from inbox) + (select count(*) from heard where entries <> '')"
+        )
+        == 1
+    )
 
 
 async def test_a_message_twice_in_a_batch_is_no_conflict(operator_db: Database) -> None:

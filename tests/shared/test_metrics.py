@@ -20,7 +20,7 @@ LABELS = {
 }  # fmt: skip
 BASE_UNITS = ("_seconds", "_bytes", "_ratio", "_total", "_info")
 COUNTED = re.compile(
-    r"_(messages|rows|lanes|gaps|parked|jobs_due|jobs_running|watchers|uncertain|connected|open|missing|mode|state)$"
+    r"_(messages|rows|lanes|gaps|parked|jobs_due|jobs_running|watchers|uncertain|connected|open|held|missing|mode|state)$"
 )
 """Gauges and histograms without a unit: numbers of something, or states."""
 
