@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EVERY = [one for module in modules().values() for one in defined(module)]
 LABELS = {
     # of the bus
-    "topic", "message", "kind", "result", "reason", "what", "source", "table",
+    "topic", "message", "kind", "result", "reason", "what", "source", "table", "until",
     # of the services: closed sets all of them; `channel` is the kind of channel, `hash` that of the chain in force
     "action", "category", "cause", "channel", "code", "direction", "disposition", "gate", "hash", "mode", "operation",
     "outcome", "phase", "purpose", "signal", "state", "tool", "verb", "version",
