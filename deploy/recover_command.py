@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+STATEMENT_SECONDS = 3600.0
+"""Fourteen days of a busy service are a few million rows to compare."""
 DRY = "nothing was changed; without --dry-run it is done"
 
 
@@ -107,7 +109,14 @@ async def _with_database(place: _Place, service: str, work: "Callable[[Database]
     from shared.db import Database  # noqa: PLC0415 - as above
 
     url = place.database_superuser_url
-    db = await Database.connect(url, schema=service, name="chancela-recover", max_size=2, statement_cache_size=0)
+    db = await Database.connect(
+        url,
+        schema=service,
+        name="chancela-recover",
+        max_size=2,
+        statement_cache_size=0,
+        command_seconds=STATEMENT_SECONDS,
+    )
     try:
         return await work(db)
     finally:

@@ -29,7 +29,7 @@ from shared.bus.setup import Setup, SetupError
 from shared.db import Database, Tx
 
 OLDER = timedelta(minutes=10)
-"""Of the streams' clock and the time that a transaction takes: read from so long before the last row of the outbox."""
+"""For clocks, and for transactions under way: streams are read from so long before the last batch that was heard."""
 NOTICED_SECONDS = continuity.LOOK_SECONDS + asking.ANSWER_SECONDS
 """In which a running process sees a hold that it did not begin."""
 SENDER, COMMANDS = "delivery", "SEND"
@@ -91,7 +91,7 @@ async def recover(
     if not is_dry and await _begins_hold(db, service, lost):
         await asyncio.sleep(NOTICED_SECONDS)
     # of sends everything: a claim may be older than the outbox remembers
-    since = None if service == SENDER else await _last_row(db)
+    since = None if service == SENDER else await _last_heard(db)
     said = [one for stream in _said_streams(service) for one in await _read(setup, reader, stream, since)]
     told = await _read(setup, reader, COMMANDS, None) if service == SENDER else []
     found = await _take(db, service, said, told, note, is_dry=is_dry)
@@ -204,10 +204,13 @@ async def _read(setup: Setup, reader: Reader, stream: str, since: datetime | Non
     return [one async for one in reader.messages(stream, first, last)]
 
 
-async def _last_row(db: Database) -> datetime | None:
-    """From a little before it on, the streams may hold what the outbox has lost; None: from their beginning."""
+async def _last_heard(db: Database) -> datetime | None:
+    """From a little before it on, the streams may hold what the outbox has lost; None: from their beginning.
+
+    The outbox itself cannot tell: webhooks are taken in before anybody knows of the restore.
+    """
     async with db.autocommit() as tx:
-        newest: datetime | None = await tx.value("select max(created_at) from outbox")
+        newest: datetime | None = await tx.value("select at from heard order by id desc limit 1")
     return None if newest is None else newest - OLDER
 
 

@@ -164,14 +164,21 @@ class Database:
 
     @classmethod
     async def connect(
-        cls, url: str, *, schema: str, name: str, max_size: int = 8, statement_cache_size: int = 512
+        cls,
+        url: str,
+        *,
+        schema: str,
+        name: str,
+        max_size: int = 8,
+        statement_cache_size: int = 512,
+        command_seconds: float = COMMAND_SECONDS,
     ) -> "Database":
         database: Database = cls(None)
         database._pool = await asyncpg.create_pool(
             url,
             min_size=1,
             max_size=max_size,
-            command_timeout=COMMAND_SECONDS,
+            command_timeout=command_seconds,
             statement_cache_size=statement_cache_size,
             server_settings={
                 "search_path": schema,

@@ -222,6 +222,8 @@ class Continuity:
         if self._has_worked and self.is_held:
             raise DatabaseRestored(self._why)
         if not self.is_held and not self._is_doubted.is_set():
+            if not self.is_open:
+                _log.info("the database knows all that was acknowledged")
             self._has_worked = True
             self._may_work.set()
 

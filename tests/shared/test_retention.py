@@ -52,6 +52,24 @@ select 1, batch, 0, gen_random_uuid(), 'l', batch, gen_random_uuid(), '', '', no
 from generate_series({first}, {last}) as batch"""
 
 
+async def test_how_far_a_topic_was_heard_stays_however_long_ago(operator_db: Database) -> None:
+    """Else a topic that was silent for a month would look like one whose rows are lost (shared/bus/continuity.py)."""
+    rows = "insert into heard (at, entries, topic, stream_seq, consumer_seq) select now() - interval '31 days', '', "
+    await run(
+        operator_db,
+        f"{rows} 'ingest.contacts', place, place from generate_series(1, 9) as place",
+        f"{rows} 'ingest.contacts', 4, 10",  # a repeated delivery is its newest
+        f"{rows} 'ingest.messages', 1, 1",
+        f"{rows} '', 0, 0 from generate_series(1, 3)",  # drained
+    )
+    assert await forget_all(operator_db, BY_TABLE["heard"]) == 8 + 3
+    async with operator_db.autocommit() as tx:
+        left = await tx.rows(
+            "select topic, max(stream_seq), max(consumer_seq) from heard group by topic order by topic"
+        )
+    assert [tuple(row) for row in left] == [("ingest.contacts", 9, 10), ("ingest.messages", 1, 1)]
+
+
 async def test_of_the_outbox_only_what_its_stream_has_goes(operator_db: Database) -> None:
     await run(
         operator_db,

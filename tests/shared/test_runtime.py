@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 
 from deploy.keys import create_keys, read_key
 from deploy.local.bus import apply_streams, server_config
 from shared.bus.connection import Refused
+from shared.bus.continuity import DatabaseRestored
 from shared.config import ConfigError
 from shared.runtime import _exit_code  # pyright: ignore[reportPrivateUsage] - the verdict of a process, without one
 from tests.deploy.programs import free_port
@@ -201,8 +203,9 @@ async def test_a_lost_bus_does_not_make_a_service_unready(
     assert nats.local is not None
     with started(environ, tmp_path / "log") as process:
         await until(process.is_ready)
+        await until(lambda: process.says("the database knows all that was acknowledged"))
         nats.local.kill()
-        await until(lambda: process.says("cannot pull"))
+        await until(lambda: process.says("NATS is away"))
         assert await process.is_ready()
         await asyncio.to_thread(nats.local.restart)
         await until(lambda: process.says("NATS is back"))
@@ -263,9 +266,30 @@ async def test_a_port_that_is_taken_ends_the_start_and_is_named(environ: dict[st
             assert await second.says("CHANCELA_{HEALTH,METRICS,HTTP}_PORT")
 
 
+async def test_on_a_restored_database_it_is_not_ready_and_says_what_to_do(
+    environ: dict[str, str], postgres_server: PostgresServer, database: str, tmp_path: Path
+) -> None:
+    owner = await asyncpg.connect(postgres_server.dsn(database))
+    await owner.execute("insert into operator.hold (why) values ('a test')")
+    with started(environ, tmp_path / "log") as process:
+
+        async def is_held() -> bool:
+            return "chancela recover operator" in (await process.readiness())[1]
+
+        await until(is_held)
+        process.running.terminate()
+        assert await process.exit_code() == 0, process.log.read_text()
+    with started(environ, tmp_path / "second") as process:
+        await until(is_held)
+        await owner.execute("update operator.hold set recovered_at = now(), lifted_at = now()")
+        await until(process.is_ready)
+    await owner.close()
+
+
 def test_the_reason_that_a_person_can_mend_decides_the_exit_code() -> None:
     refused, wrong, broken = Refused("key"), ConfigError("variable"), ZeroDivisionError()
     nested = BaseExceptionGroup("outer", [BaseExceptionGroup("inner", [refused, broken]), refused])
     assert _exit_code(nested) == 3
     assert _exit_code(BaseExceptionGroup("outer", [nested, wrong])) == 2
     assert _exit_code(BaseExceptionGroup("outer", [broken])) is None
+    assert _exit_code(BaseExceptionGroup("outer", [DatabaseRestored("older"), broken])) == 1
