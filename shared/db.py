@@ -171,14 +171,14 @@ class Database:
         name: str,
         max_size: int = 8,
         statement_cache_size: int = 512,
-        command_seconds: float = COMMAND_SECONDS,
+        command_seconds: float | None = None,
     ) -> "Database":
         database: Database = cls(None)
         database._pool = await asyncpg.create_pool(
             url,
             min_size=1,
             max_size=max_size,
-            command_timeout=command_seconds,
+            command_timeout=command_seconds or COMMAND_SECONDS,
             statement_cache_size=statement_cache_size,
             server_settings={
                 "search_path": schema,
