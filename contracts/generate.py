@@ -35,8 +35,8 @@ def files() -> dict[str, str]:
 def consumer_subjects(stream: str, durable: str) -> tuple[str, ...]:
     """What a hearer may publish to: ask for messages, acknowledge (both forms), read its own consumer's state.
 
-    Token counts are exact: with `>` at the end, `$JS.ACK.*.*.INGEST.operator-contacts.>` would also match
-    `$JS.ACK.SEND.delivery.INGEST.operator-contacts.1.1.1`, an acknowledgement of another service's consumer.
+    Token counts are exact: with `>` at the end, `$JS.ACK.*.*.INGEST_CONTACTS.operator.>` would also match
+    `$JS.ACK.SEND.delivery.INGEST_CONTACTS.operator.1.1.1`, an acknowledgement of another service's consumer.
     """
     return (
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}",
@@ -183,7 +183,7 @@ def _stream(name: str) -> dict[str, object]:
         "storage": "file",
         "discard": "new",
         "max_age": 14 * DAY_SECONDS * 10**9,
-        "max_bytes": 4 * 1024**3,
+        "max_bytes": 2 * 1024**3,
         "max_msg_size": 256 * 1024,
         "duplicate_window": 5 * 60 * 10**9,
         "deny_delete": True,
@@ -199,7 +199,7 @@ def _consumer(one: topology.Consumer) -> dict[str, object]:
     return {
         "stream": one.stream,
         "durable_name": one.durable,
-        "filter_subject": one.filter,
+        "filter_subject": "",
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "ack_wait": topology.ACK_WAIT_SECONDS * 10**9,

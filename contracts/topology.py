@@ -38,6 +38,8 @@ class Topic(msgspec.Struct, frozen=True):
     heard_by: tuple[str, ...]
     prefix: str = ""
     """Subject prefix; empty means `<said_by>.<name>`."""
+    stream_name: str = ""
+    """Empty means `<SAID_BY>_<NAME>`."""
 
     @property
     def root(self) -> str:
@@ -46,7 +48,8 @@ class Topic(msgspec.Struct, frozen=True):
 
     @property
     def stream(self) -> str:
-        return self.root.split(".", 1)[0].upper()
+        """Its own (contracts/decisions/0014-a-stream-holds-one-topic.md), for example `INGEST_MESSAGES`."""
+        return self.stream_name or f"{self.said_by}_{self.name}".upper()
 
 
 def _all_but(service: str) -> tuple[str, ...]:
@@ -75,7 +78,7 @@ TOPICS: tuple[Topic, ...] = (
         ("approval", "conversador"),
     ),
     Topic("consent", "guardrails", "contact", (m.ConsentChanged,), _all_but("guardrails")),
-    Topic("cmd", "guardrails", "conversation", (m.SendCommand,), ("delivery",), prefix="send.cmd"),
+    Topic("cmd", "guardrails", "conversation", (m.SendCommand,), ("delivery",), prefix="send.cmd", stream_name="SEND"),
     Topic(
         "decisions",
         "approval",
@@ -97,6 +100,7 @@ TOPICS: tuple[Topic, ...] = (
         "conversation",
         (m.SendBegun, m.SendAccepted, m.SendUncertain, m.SendFailed, m.SendRefused, m.SendStatusChanged),
         _all_but("delivery"),
+        stream_name="DELIVERY",
     ),
     Topic("cases", "operator", "conversation", (m.CaseOpened, m.CaseClosed), ("guardrails", "conversador", "approval")),
     Topic("followups", "operator", "conversation", (m.FollowUpScheduled,), ("guardrails", "conversador", "approval")),
@@ -149,7 +153,7 @@ def may_read_back(service: str, stream: str) -> bool:
 
 
 class Consumer(msgspec.Struct, frozen=True):
-    """A durable: one service's place in one topic (contracts/decisions/0012-a-consumer-hears-one-topic.md)."""
+    """A durable: one service's place in one topic, and so in one stream."""
 
     service: str
     topic: Topic
@@ -160,14 +164,7 @@ class Consumer(msgspec.Struct, frozen=True):
 
     @property
     def durable(self) -> str:
-        """The service's name, and the topic's unless its stream holds no other: `operator-contacts`."""
-        return f"{self.service}-{self.topic.name}" if self.filter else self.service
-
-    @property
-    def filter(self) -> str:
-        """Empty where the topic is all that its stream holds."""
-        is_alone = all(other is self.topic or other.stream != self.stream for other in TOPICS)
-        return "" if is_alone else f"{self.topic.root}.*.*"
+        return self.service
 
 
 def consumers(service: str = "") -> Iterable[Consumer]:

@@ -18,19 +18,19 @@ WARM_UP = 3_000
 async def measure(rates: Rates, sizes: Sizes) -> Values:
     """One pass, from few to many."""
     few = await rates.hop(sizes.batched)
-    stored_at_first = await rates.watch.stored("OPERATOR")
+    stored_at_first = await rates.watch.stored("OPERATOR_FACTS")
     one_lane = await rates.hop(ONE_LANE, lanes=1)
     await allow_growth(rates.servers, sizes.stored)
     lanes = _affordable(sizes, few["per_second"])
     fresh = await rates.hop(Load(lanes, lanes // 10), lanes=lanes)
-    while await rates.watch.stored("OPERATOR") < min(sizes.stored, lanes * sizes.stored // FILL_AT_ONCE):
+    while await rates.watch.stored("OPERATOR_FACTS") < min(sizes.stored, lanes * sizes.stored // FILL_AT_ONCE):
         await rates.hop(Load(lanes, WARM_UP), lanes=lanes)
     warm = await rates.hop(Load(lanes, lanes // 10), lanes=lanes)
     many = await rates.hop(sizes.batched)
     return {
         "stored_few": stored_at_first,
         "stored_few_per_second": few["per_second"],
-        "stored_many": await rates.watch.stored("OPERATOR"),
+        "stored_many": await rates.watch.stored("OPERATOR_FACTS"),
         "stored_many_per_second": many["per_second"],
         "cost_by_stored": few["per_second"] / many["per_second"],
         "lanes_1_per_second": one_lane["per_second"],

@@ -26,8 +26,8 @@ from deploy.keys import read_key
 from deploy.local.layout import TENANT
 
 HEARER = "guardrails"
-STREAM = "OPERATOR"
-DURABLE = f"{HEARER}-facts"
+STREAM = "OPERATOR_FACTS"
+DURABLE = HEARER
 EVERY_SECONDS = 0.1
 LOST_AFTER_SECONDS = 20.0
 WARM_UP = 10

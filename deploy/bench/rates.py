@@ -63,13 +63,13 @@ class Rates:
 
     async def _hop_is_done(self, load: Load) -> Done:
         """Everything acknowledged, published and committed, seen from what there is now."""
-        facts = await self.watch.stored("OPERATOR") + load.messages
+        facts = await self.watch.stored("OPERATOR_FACTS") + load.messages
         effects = await self.watch.value("select count(*) from operator.bench_effect") + load.messages
 
         async def is_done() -> bool:
             if (
-                await self.watch.outstanding("INGEST", "operator-contacts")
-                or await self.watch.stored("OPERATOR") < facts
+                await self.watch.outstanding("INGEST_CONTACTS", "operator")
+                or await self.watch.stored("OPERATOR_FACTS") < facts
             ):
                 return False
             return await self.watch.value("select count(*) from operator.bench_effect") >= effects

@@ -32,7 +32,7 @@ _PLAIN_NATS = """
 server_name: peers
 max_payload: 262144
 write_deadline: "5s"
-jetstream { max_mem: 64M, max_file: 32G, sync_interval: "10s" }
+jetstream { max_mem: 64M, max_file: 40G, sync_interval: "10s" }
 """
 _TABLES = """
 create table if not exists operator.bench_effect (
@@ -211,7 +211,7 @@ class Producer:
 
     async def preload(self, messages: int, lanes: int) -> None:
         """Say so many, evenly over the lanes, and return when the stream holds them and nothing is under way."""
-        wanted = await self._watch.stored("INGEST") + messages
+        wanted = await self._watch.stored("INGEST_CONTACTS") + messages
         keys = traffic.keys(lanes)
         for first in range(0, messages, PRELOAD_AT_ONCE):
             numbers = range(first, min(first + PRELOAD_AT_ONCE, messages))
@@ -219,7 +219,7 @@ class Producer:
             async with self._bus.unit(tenant=TENANT, cause=uuid4()) as unit:
                 await unit.perform(Effects(says=said))
         async with asyncio.timeout(STORED_WITHIN_SECONDS):
-            while await self._watch.stored("INGEST") < wanted:  # noqa: ASYNC110 - the server tells nobody
+            while await self._watch.stored("INGEST_CONTACTS") < wanted:  # noqa: ASYNC110 - the server tells nobody
                 await asyncio.sleep(0.05)
         await asyncio.sleep(0.3)  # the producer's own bookkeeping must not run beside what is measured
 

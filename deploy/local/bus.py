@@ -17,7 +17,7 @@ max_control_line: 4096
 write_deadline: "5s"
 ping_interval: "20s"
 ping_max: 2
-jetstream {{ max_mem: 64M, max_file: 32G, sync_interval: "{sync_interval}", strict: true }}
+jetstream {{ max_mem: 64M, max_file: 40G, sync_interval: "{sync_interval}", strict: true }}
 """
 
 

@@ -49,7 +49,6 @@ HELD_BACK = {
 }
 """Field → what a silent repair could do."""
 HARMLESS_WHEN_WIDER = ("max_age", "max_bytes", "max_msg_size")
-GROWS_HARMLESSLY = ("subjects",)
 USUAL: Mapping[str, Any] = {"max_waiting": 512, "compression": "none", "durable_name": None, "name": None}
 """What the server adds by itself; also everything empty, 0 or -1. None: whatever it says."""
 EMPTY: tuple[Any, ...] = (None, False, 0, -1, "", [], {})
@@ -63,7 +62,7 @@ class Drift(msgspec.Struct, frozen=True):
     """One difference between the map and the server."""
 
     what: str
-    """`stream INGEST`, `consumer INGEST/operator`."""
+    """`stream INGEST_CONTACTS`, `consumer INGEST_CONTACTS/operator`."""
     field: str
     found: str
     is_repairable: bool = True
@@ -298,8 +297,6 @@ def _is_same_set(key: str, is_now: Any, value: Any) -> bool:
 
 def _is_wider(key: str, is_now: Any, value: Any) -> bool:
     """Whether what should be takes nothing away from what is. 0 and -1 mean no limit at all."""
-    if key in GROWS_HARMLESSLY:
-        return set(value) >= set(is_now)
     return key in HARMLESS_WHEN_WIDER and 0 < is_now < value
 
 

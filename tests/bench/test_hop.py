@@ -45,8 +45,8 @@ async def test_our_hop_writes_and_says_once_for_each_message(rates: Rates) -> No
     lanes = await rates.watch.value("select count(distinct contact) from operator.bench_effect")
     assert await rates.watch.value("select count(*) from operator.bench_effect") == LOAD.messages
     assert lanes == 100
-    assert await rates.watch.stored("OPERATOR") == LOAD.messages
-    assert await rates.watch.outstanding("INGEST", "operator-contacts") == 0
+    assert await rates.watch.stored("OPERATOR_FACTS") == LOAD.messages
+    assert await rates.watch.outstanding("INGEST_CONTACTS", "operator") == 0
     assert values["per_second"] > 0
     assert values["wal_bytes"] > traffic.PAYLOAD_BYTES, "less than what it says cannot have been committed"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from contracts.topology import SERVICES
+from contracts.topology import SERVICES, STREAMS
 
 Kind = Literal[
     "kill",
@@ -37,7 +37,6 @@ Kind = Literal[
     "fill_postgres",
 ]
 KINDS: frozenset[Kind] = frozenset(get_args(Kind))
-STREAMS = (*(service.upper() for service in SERVICES), "SEND")
 NODES = ("nats-1", "nats-2", "nats-3")
 TWINNED = ("conversador", "guardrails", "delivery", "operator")
 """Services that may run twice on one machine: they listen to nobody but probes."""

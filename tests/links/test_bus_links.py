@@ -183,7 +183,7 @@ async def test_what_a_flipped_byte_took_from_a_stream_is_said_again(world: World
         await say_in_lanes(ingest, lanes, range(EACH))
         await until(lambda: all_is_published(ingest_db))
         links.local.kill()
-        [block] = (links.local.log_file.parent / "jetstream").glob("**/INGEST/msgs/1.blk")
+        [block] = (links.local.log_file.parent / "jetstream").glob("**/INGEST_CONTACTS/msgs/1.blk")
         damaged = bytearray(block.read_bytes())
         damaged[len(damaged) // 2] ^= 0xFF
         block.write_bytes(damaged)

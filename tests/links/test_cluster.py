@@ -67,7 +67,7 @@ async def has_streams(nodes: list[Nats], keys: Path) -> bool:
 
 async def leader(nodes: list[Nats], keys: Path) -> Nats:
     """Of the operator's consumer."""
-    answer = await Links(NatsServer(urls(nodes)), keys).ask("CONSUMER.INFO.INGEST.operator-contacts")
+    answer = await Links(NatsServer(urls(nodes)), keys).ask("CONSUMER.INFO.INGEST_CONTACTS.operator")
     return nodes[int(answer["cluster"]["leader"][1:])]
 
 

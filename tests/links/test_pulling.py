@@ -76,7 +76,7 @@ async def test_a_deleted_consumer_is_an_alarm_and_few_questions_and_its_return_i
         hearing = asyncio.create_task(hear(operator, pull, 1))
         await until(lambda: watched[NEXT] == 1)
         with caplog.at_level(logging.INFO, logger="shared"):
-            await links.ask("CONSUMER.DELETE.INGEST.operator-contacts")
+            await links.ask("CONSUMER.DELETE.INGEST_CONTACTS.operator")
             await until(lambda: pull.is_gone)
             assert is_missing() == 1
             before = watched[NEXT]

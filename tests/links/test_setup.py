@@ -8,12 +8,12 @@ from tests.links.world import Links
 
 async def test_a_repair_of_one_field_leaves_every_other_as_it_was(links: Links) -> None:
     """Through a client library, what is left out is sent as its default; this is the whole configuration, always."""
-    before = (await links.ask("STREAM.INFO.INGEST"))["config"]
-    await links.ask("STREAM.UPDATE.INGEST", {**before, "duplicate_window": 10**9, "description": "by hand"})
-    changed = (await links.ask("STREAM.INFO.INGEST"))["config"]
+    before = (await links.ask("STREAM.INFO.INGEST_CONTACTS"))["config"]
+    await links.ask("STREAM.UPDATE.INGEST_CONTACTS", {**before, "duplicate_window": 10**9, "description": "by hand"})
+    changed = (await links.ask("STREAM.INFO.INGEST_CONTACTS"))["config"]
     assert changed["duplicate_window"] == 10**9
     await links.apply()
-    after = (await links.ask("STREAM.INFO.INGEST"))["config"]
+    after = (await links.ask("STREAM.INFO.INGEST_CONTACTS"))["config"]
     assert after["duplicate_window"] == before["duplicate_window"]
     assert {**after, "description": ""} == {**before, "description": ""}
 

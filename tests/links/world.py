@@ -69,13 +69,13 @@ class Links:
             await client.close()
         return msgspec.json.decode(answer.data)
 
-    async def stored(self, stream: str = "INGEST") -> int:
+    async def stored(self, stream: str = "INGEST_CONTACTS") -> int:
         """Messages in a stream."""
         return (await self.ask(f"STREAM.INFO.{stream}"))["state"]["messages"]
 
     async def unacknowledged(self) -> int:
         """Messages given to the operator that the server still waits to hear of."""
-        return (await self.ask("CONSUMER.INFO.INGEST.operator-contacts"))["num_ack_pending"]
+        return (await self.ask("CONSUMER.INFO.INGEST_CONTACTS.operator"))["num_ack_pending"]
 
 
 def rows(number: int = 1, *, size: int = 10) -> list[Row]:

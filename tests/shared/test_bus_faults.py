@@ -43,7 +43,7 @@ async def unacknowledged(world: World, durable: str) -> int:
     client = Client()
     await client.connect(world.nats.url, nkeys_seed_str=read_key(world.keys, "admin.nk"), inbox_prefix="_INBOX_admin")
     try:
-        answer = await client.request(f"$JS.API.CONSUMER.INFO.INGEST.{durable}", b"")
+        answer = await client.request(f"$JS.API.CONSUMER.INFO.INGEST_CONTACTS.{durable}", b"")
         return int(msgspec.json.decode(answer.data)["num_ack_pending"])
     finally:
         await client.close()
@@ -77,7 +77,7 @@ async def test_a_stop_leaves_nothing_unacknowledged(world: World) -> None:
 
 
 async def nothing_pends(world: World) -> bool:
-    return await unacknowledged(world, "operator-contacts") == 0
+    return await unacknowledged(world, "operator") == 0
 
 
 async def test_a_statement_that_never_comes_back_holds_up_only_its_own_lane(

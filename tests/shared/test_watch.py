@@ -358,7 +358,7 @@ async def counted(number: float) -> bool:
 async def test_a_consumer_that_was_deleted_is_told(world: World) -> None:
     admin = Client()
     await admin.connect(world.nats.url, nkeys_seed_str=read_key(world.keys, "admin.nk"), inbox_prefix="_INBOX_admin")
-    await admin.request("$JS.API.CONSUMER.DELETE.CONVERSADOR.operator-turns", b"", timeout=5)
+    await admin.request("$JS.API.CONSUMER.DELETE.CONVERSADOR_TURNS.operator", b"", timeout=5)
     await admin.close()
     connection = Connection(world.nats.url, read_key(world.keys, "operator.nk"), "operator")
     await connection.open()
