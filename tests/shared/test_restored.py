@@ -126,7 +126,7 @@ async def lose_the_second_half(trio: Trio) -> None:
 
 
 async def all_is_acknowledged(trio: Trio) -> bool:
-    info = await consumer(trio.own, "INGEST", "operator-contacts")
+    info = await consumer(trio.own, "INGEST_CONTACTS", "operator")
     return info["num_ack_pending"] == 0 and info["num_pending"] == 0
 
 
@@ -214,7 +214,7 @@ async def has_heard_five(db: Database) -> bool:
 
 
 async def approval_has_all(trio: Trio) -> bool:
-    info = await consumer(trio.own, "OPERATOR", "approval-facts")
+    info = await consumer(trio.own, "OPERATOR_FACTS", "approval")
     return info["num_ack_pending"] == 0 and info["num_pending"] == 0
 
 
@@ -394,7 +394,7 @@ async def test_after_a_doubt_nothing_runs_before_a_look(
 
 async def has_come(trio: Trio) -> bool:
     """Everything that was said has been handed to the operator."""
-    info = await consumer(trio.own, "INGEST", "operator-contacts")
+    info = await consumer(trio.own, "INGEST_CONTACTS", "operator")
     return info["num_pending"] == 0 and info["delivered"]["consumer_seq"] == 2 * len(LANES)
 
 
@@ -416,7 +416,7 @@ async def test_the_command_recovers_and_says_what_is_next(trio: Trio, monkeypatc
     code, output = await answer("operator", "--dry-run")
     assert (code, "without --dry-run it is done" in output, "would be made anew" in output) == (0, True, True)
     code, output = await answer("operator", "--reason", "a backup", "--who", "ana")
-    assert (code, "consumer INGEST/operator-contacts: deleted" in output, "operator goes on" in output) == (
+    assert (code, "consumer INGEST_CONTACTS/operator: deleted" in output, "operator goes on" in output) == (
         0,
         True,
         True,
