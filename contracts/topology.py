@@ -147,9 +147,11 @@ def said_by(service: str) -> tuple[Topic, ...]:
 
 
 def may_read_back(service: str, stream: str) -> bool:
-    """Whether nothing in the stream is news to a service: all of it was said by it, or to it alone."""
-    held = [topic for topic in TOPICS if topic.stream == stream]
-    return all(one.said_by == service for one in held) or all(one.heard_by == (service,) for one in held)
+    """Whether a service may read messages of a stream by their number, as `chancela recover` does: what it said itself,
+    and of delivery what it was told to send.
+    """
+    own = {topic.stream for topic in said_by(service)}
+    return stream in own or (service, stream) == ("delivery", "SEND")
 
 
 class Consumer(msgspec.Struct, frozen=True):

@@ -198,7 +198,7 @@ async def _read(setup: Setup, reader: Reader, stream: str, since: datetime | Non
     if "error" in answer:
         raise SetupError(f"stream {stream}: {answer['error'].get('description')}")
     state: Mapping[str, Any] = answer["state"]
-    first, last = state["first_seq"], state["last_seq"]
+    first, last = max(state["first_seq"], 1), state["last_seq"]  # an empty stream begins at 0, where nothing can be
     if since is not None:
         first = await reader.first_since(stream, first, last, since)
     return [one async for one in reader.messages(stream, first, last)]

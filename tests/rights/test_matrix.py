@@ -24,9 +24,9 @@ READS = ("STREAM.INFO.{s}", "STREAM.NAMES", "CONSUMER.NAMES.{s}", "CONSUMER.INFO
 MAKES = ("STREAM.CREATE.{s}", "STREAM.UPDATE.{s}", "CONSUMER.DURABLE.CREATE.{s}.{d}", "CONSUMER.DELETE.{s}.{d}")
 """Admin only."""
 READS_BACK = "STREAM.MSG.GET.{s}"
-"""A service, of the streams that hold only its own words, or only what is said to it."""
+"""A service, of what it said itself; delivery, of what it was told to send."""
 READERS = {
-    **{service.upper(): {service} for service in topology.SERVICES},
+    **{topic.stream: {topic.said_by} for topic in TOPICS},
     "SEND": {"guardrails", "delivery"},
 }
 NOBODY = (
