@@ -16,8 +16,8 @@ $(STAMP): pyproject.toml uv.lock deploy/local/install.sh
 dev: $(STAMP)
 	$(BIN)/chancela dev $(ARGS)
 
-# much of a test is waiting: three workers keep two cores busy
-WORKERS ?= 3
+# much of a test is waiting: four workers keep two cores busy
+WORKERS ?= 4
 test: $(STAMP)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
