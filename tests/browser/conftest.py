@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import uvicorn
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from contracts.messages import ContactSeen, GateVerdict
 from services.approval.facts import Obligation
@@ -126,6 +126,7 @@ def _chromium() -> str:
 
 @pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=_chromium(), args=list(FLAGS))
         yield browser
