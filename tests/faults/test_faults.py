@@ -7,7 +7,7 @@ from tests.faults.world import run
 
 SEED = int(os.environ.get("FAULTS_SEED", "0")) or random.SystemRandom().randrange(1, 10_000)
 SECONDS = 60
-CHATS = 60
+CHATS = 45
 KILLS_AT_LEAST = 5
 
 
