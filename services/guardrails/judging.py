@@ -40,6 +40,11 @@ def language(text: str) -> f.Language:
         return f.Language.PT_BR
 
 
+def is_ahead(facts: f.Facts) -> bool:
+    """Whether the draft came before what it rests on: everybody who wrote has a contact and a conversation."""
+    return isinstance(facts.contact, f.Unknown) or isinstance(facts.ownership, f.Unknown)
+
+
 def draft_of(message: AnyDraft, tenant: UUID, filed_at: datetime) -> f.Draft:
     """The draft as the gates see it."""
     is_snapshot = isinstance(message, m.Snapshot)

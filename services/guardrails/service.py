@@ -36,6 +36,9 @@ from shared.retention import Class
 from shared.runtime import Context, Service
 
 SESSION_RETRY = timedelta(seconds=10)
+CATCHING_UP = timedelta(seconds=0.3)
+HEARD_WITHIN = timedelta(seconds=60)
+"""Twice the streams' wait for an acknowledgement: what is not heard by then is missing, and the gates say so."""
 CONSENT_OF: dict[str, str] = {
     "opt_out": "opted_out",
     "erasure_request": "erasure_requested",
@@ -43,26 +46,27 @@ CONSENT_OF: dict[str, str] = {
     "ask": "paused",
 }
 
-_draft = msgspec.json.Decoder(m.DraftProposed | m.DraftSubmitted)
-
 
 # ------------------------------------------------------------------------------------------------------------- filing
 
 
 def on_draft(heard: Heard[m.DraftProposed | m.DraftSubmitted], known: tuple[Facts, str]) -> Effects:
     """A draft is judged before a person sees it."""
-    return _file(heard.message, known[0], known[1], run_id=derived_id(heard.id, "run"), filed_at=heard.now)
+    waiting = store.Waiting(draft=heard.message, heard_at=heard.now)
+    return _file(waiting, known[0], known[1], run_id=derived_id(heard.id, "run"), filed_at=heard.now)
 
 
 def on_filing_due(job: Job, known: tuple[Facts, str]) -> Effects:
     """A draft that could not be judged yet."""
-    draft = _draft.decode(job.payload)
-    return _file(draft, known[0], known[1], run_id=derived_id(job.token, "run"), filed_at=job.now)
+    waiting = store.waiting(job)
+    return _file(waiting, known[0], known[1], run_id=derived_id(job.token, "run"), filed_at=job.now)
 
 
-def _file(
-    message: m.DraftProposed | m.DraftSubmitted, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime
-) -> Effects:
+def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime) -> Effects:
+    """What a draft rests on comes by other topics: it may be here before its contact and conversation."""
+    if judging.is_ahead(facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
+        return Effects(jobs=[_again(waiting, filed_at + CATCHING_UP)])
+    message = waiting.draft
     draft = judging.draft_of(message, message.tenant, filed_at)
     result = judging.run_chain(draft, facts, Phase.FILING, _observe)
     record = judging.record(draft, facts, Phase.FILING, result, message.tenant)
@@ -76,14 +80,17 @@ def _file(
             metrics.VETOES.labels(result.gate, result.code, Phase.FILING.value, channel).inc()
             return Effects(writes=writes, says=[_vetoed(message, result)])
         case Deferred():
-            again = StartJob(
-                id=derived_id(message.draft_id, "filing"),
-                kind="filing",
-                key=str(message.draft_id),
-                payload=msgspec.json.encode(message),
-                due_at=result.retry_at,
-            )
-            return Effects(writes=writes, jobs=[again])
+            return Effects(writes=writes, jobs=[_again(waiting, result.retry_at)])
+
+
+def _again(waiting: store.Waiting, due_at: datetime) -> StartJob:
+    return StartJob(
+        id=derived_id(waiting.draft.draft_id, "filing"),
+        kind="filing",
+        key=str(waiting.draft.draft_id),
+        payload=msgspec.json.encode(waiting),
+        due_at=due_at,
+    )
 
 
 def _cleared(

@@ -27,7 +27,6 @@ from shared.db import Row, Tx, Write
 SPINNING_LAST = 20
 
 _rules = msgspec.json.Decoder(Rules)
-_draft = msgspec.json.Decoder(m.DraftProposed | m.DraftSubmitted)
 _approval = msgspec.json.Decoder(m.DraftApproved)
 
 
@@ -185,9 +184,23 @@ async def filing_facts(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[tuple[Fa
     return found
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A draft that could not be judged yet, as its job keeps it."""
+
+    draft: m.DraftProposed | m.DraftSubmitted
+    heard_at: datetime
+
+
+_waiting = msgspec.json.Decoder(Waiting)
+
+
+def waiting(job: Job) -> Waiting:
+    return _waiting.decode(job.payload)
+
+
 async def filing_again(tx: Tx, job: Job) -> tuple[Facts, str]:
     """The facts of now for a draft that waited."""
-    facts = await facts_of(tx, _draft.decode(job.payload), job.now)
+    facts = await facts_of(tx, waiting(job).draft, job.now)
     return facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"
 
 

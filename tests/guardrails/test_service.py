@@ -131,6 +131,29 @@ async def test_a_clean_draft_is_cleared_with_ten_verdicts(bench: Bench) -> None:
     assert await bench.value("select outcome from run") == "cleared"
 
 
+async def test_a_draft_that_came_before_its_contact_waits_for_it(bench: Bench) -> None:
+    await bench.hear(proposed())
+    assert await bench.said() == []
+    await bench.hear(received())
+    await bench.run_jobs(all=True)
+    assert only(await bench.said(), m.DraftCleared).body == "Abrimos das 8h às 18h."
+    assert await bench.value("select count(*) from job") == 0
+
+
+async def test_a_draft_whose_contact_never_comes_is_refused_in_the_end(bench: Bench) -> None:
+    await bench.hear(proposed())
+    long_ago = (NOW - timedelta(days=1)).isoformat()
+    async with bench.db.autocommit() as tx:
+        await tx.execute(
+            """update job set payload = convert_to(jsonb_set(convert_from(payload, 'UTF8')::jsonb, '{heard_at}',
+                 to_jsonb($1::text))::text, 'UTF8')""",
+            long_ago,
+        )
+    await bench.run_jobs(all=True)
+    vetoed = only(await bench.said(), m.DraftVetoed)
+    assert (vetoed.code, vetoed.ends_turn) == ("fact_unavailable", True)
+
+
 async def test_internal_words_are_vetoed_and_the_instruction_names_no_gate(bench: Bench) -> None:
     await bench.hear(received(), proposed("Rodei search_knowledge e o webhook voltou null."))
     vetoed = only(await bench.said(), m.DraftVetoed)
