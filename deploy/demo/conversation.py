@@ -23,6 +23,7 @@ from shared.clock import utc_now
 
 TURN_SECONDS = 30.0
 FATE_SECONDS = 30.0
+DEFERRED_SECONDS = 120.0
 QUIET_SECONDS = 0.6
 QUIET_LOOKS = 10
 FATES = {"SendAccepted", "SendUncertain", "SendFailed", "SendRefused", "DispatchRefused"}
@@ -164,7 +165,15 @@ class Teller:
             new = (await self.observer.events(conversation))[before:]
             return any(event["type"] in wanted for event in new)
 
-        await until(is_settled, FATE_SECONDS)
+        if not await until(is_settled, FATE_SECONDS):
+            await until(is_settled, await self._deferred_for(conversation, before) + FATE_SECONDS)
+
+    async def _deferred_for(self, conversation: str, before: int) -> float:
+        """Seconds until what was put off is tried again, as far as a demo waits for it."""
+        new = (await self.observer.events(conversation))[before:]
+        retries = [msgspec.convert(event["retry_at"], datetime) for event in new if event["type"] == "DispatchDeferred"]
+        seconds = max(((at - utc_now()).total_seconds() for at in retries), default=-FATE_SECONDS)
+        return min(seconds, DEFERRED_SECONDS)
 
     # ------------------------------------------------------------------------------------------------------- printing
 
