@@ -23,7 +23,7 @@ class Floor(msgspec.Struct, frozen=True):
     """Everything up to here is acknowledged."""
 
     stream_seq: int = 0
-    """Moves by itself past messages that the consumer's filter leaves out."""
+    """Moves by itself past messages that the stream does not hold any more."""
     consumer_seq: int = 0
     """Counts deliveries, repeated ones included."""
 

@@ -5,8 +5,8 @@ Laws
   whose floor is beyond that says that commits are gone. So does a stream of our own whose last message has a place
   that the database has not given out. NATS is read first, then the database: what commits in between only moves the
   database on.
-- A floor moves by itself in two ways: in the stream past other topics' messages, and in deliveries when an earlier
-  delivery's acknowledgement settles a later one. Only one that is ahead in both tells of a loss.
+- A floor moves by itself in two ways: in the stream past messages that it holds no more, and in deliveries when an
+  earlier delivery's acknowledgement settles a later one. Only one that is ahead in both tells of a loss.
 - Before the first look nothing is pulled, run or published, nor after a connection to another life of the database, or
   to NATS, was made. Every ten seconds it is looked at again, for databases that are exchanged unseen.
 - Found while the process works, it ends: what it holds in memory is of the lost past. Found at the start, it waits for

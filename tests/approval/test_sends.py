@@ -75,15 +75,20 @@ async def test_another_text_beside_an_uncertain_send_needs_no_tick(office: Offic
 
 
 @pytest.mark.parametrize(
-    ("kind", "banner"),
-    [(SendFailed, "send_failed"), (SendRefused, "send_refused"), (DispatchRefused, "dispatch_refused")],
+    ("kind", "code", "banner"),
+    [
+        (SendFailed, "x1", "send_failed"),
+        (SendRefused, "x1", "send_refused"),
+        (SendRefused, "decided_before_restore", "decided_before_restore"),  # it may have left, and people are told so
+        (DispatchRefused, "x1", "dispatch_refused"),
+    ],
 )
 async def test_a_text_that_did_not_leave_comes_back_to_people_at_a_new_epoch(
-    office: Office, kind: type[Message], banner: str
+    office: Office, kind: type[Message], code: str, banner: str
 ) -> None:
     approved, decision = await office.approved()
     more = {"gate": "stop"} if kind is DispatchRefused else {}
-    await office.bench.hear(office.send(kind, approved, decision, code="x1", detail="because", **more))
+    await office.bench.hear(office.send(kind, approved, decision, code=code, detail="because", **more))
     standing = await office.standing()
     assert (standing.state, standing.epoch, standing.banners[0].code) == ("open", 2, banner)
     assert standing.version.body == approved.version.body
