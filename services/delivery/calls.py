@@ -49,7 +49,10 @@ def slow(kit: Kit) -> tuple[Slow, ...]:
 
 
 def timers(kit: Kit) -> tuple[Timer, ...]:
-    return (Timer(BEGIN, partial(_load_begin, kit), partial(on_begin, kit)), Timer(OVERDUE, _load_overdue, on_overdue))
+    return (
+        Timer(BEGIN, partial(_load_begin, kit), partial(on_begin, kit)),
+        Timer(OVERDUE, _load_overdue, partial(on_overdue, kit)),
+    )
 
 
 def _adapter(kit: Kit, claim: Claim) -> WahaAdapter | None:
@@ -217,6 +220,7 @@ async def _work_call(kit: Kit, prepared: Prepared) -> Fate | TooLate:
 
 
 async def _finish_call(kit: Kit, tx: Tx, job: Job, prepared: Prepared, fate: Fate | TooLate) -> Effects:
+    await heard.one_after_the_other(tx, [prepared.claim.channel_id])
     claim = await claims.locked(tx, prepared.claim.decision_id)
     if claim is None or claim.token != prepared.claim.token:
         return NOTHING  # the watchdog gave this dispatch up before its attempt began
@@ -248,23 +252,35 @@ async def _early(tx: Tx, claim: Claim, fate: Fate) -> Report | None:
 # ------------------------------------------------------------------------------------------------------------ watchdog
 
 
-async def _load_overdue(tx: Tx, job: Job) -> tuple[Claim, bool] | None:
+class Overdue(msgspec.Struct, frozen=True):
+    """A dispatch without an end."""
+
+    claim: Claim
+    was_begun: bool
+    early: Report | None
+
+
+async def _load_overdue(tx: Tx, job: Job) -> Overdue | None:
     payload = _payload.decode(job.payload)
+    channel_id = await claims.channel_of(tx, payload.decision_id)
+    if channel_id is None:
+        return None
+    await heard.one_after_the_other(tx, [channel_id])
     claim = await claims.locked(tx, payload.decision_id)
     if claim is None or claim.state != "dispatching" or claim.token != payload.token:
         return None
-    return claim, await claims.has_attempt(tx, claim)
+    return Overdue(claim, await claims.has_attempt(tx, claim), await _early(tx, claim, NO_RESULT))
 
 
-def on_overdue(job: Job, facts: tuple[Claim, bool] | None) -> Effects:
+def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
     """A dispatch without an end after a minute."""
-    if facts is None:
+    if overdue is None:
         return NOTHING
-    claim, was_begun = facts
+    claim = overdue.claim
     gone = Effects(cancels=[CancelJobs(CALL, str(claim.decision_id))])
-    if not was_begun:
+    if not overdue.was_begun:
         return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now))
-    return counted(settling.uncertain(claim, NO_RESULT, job.id, job.now))
+    return counted(settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now))
 
 
 # ----------------------------------------------------------------------------------------------------------- reconcile

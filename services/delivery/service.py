@@ -5,7 +5,7 @@ channel (`on_status_reported`, `on_echo_seen`) settles what was left uncertain.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +21,7 @@ from services.delivery.kit import Kit
 from services.delivery.store import claims, heard
 from services.delivery.verification import Refusal, Verified, is_genuine, verify
 from shared import log
-from shared.bus import NOTHING, Effects, Handlers, Heard, Quick, each, no_facts
+from shared.bus import NOTHING, Effects, Handlers, Heard, Load, Quick, each, no_facts
 from shared.db import TRANSIENT, Database, Tx
 from shared.ids import derived_id
 from shared.runtime import Context, Service
@@ -183,6 +183,17 @@ def on_channel_status_changed(one: Heard[m.ChannelStatusChanged], _: None) -> Ef
 # ------------------------------------------------------------------------------------------------ news of the channel
 
 
+def one_after_the_other(load_one: Callable[[Tx, Heard[Any]], Awaitable[Any]]) -> Load:
+    """As `each`, with the numbers' calls kept from ending meanwhile."""
+    load_each = each(load_one)
+
+    async def load(tx: Tx, news: Sequence[Heard[Any]]) -> Sequence[Any]:
+        await heard.one_after_the_other(tx, [one.message.channel_id for one in news])
+        return await load_each(tx, news)
+
+    return load
+
+
 class StatusFacts(NamedTuple):
     owner: Claim | None
     parked: str | None
@@ -216,24 +227,26 @@ def _level(text: str | None) -> Level | None:
 
 
 class EchoFacts(NamedTuple):
-    owner: Claim | None
-    by_text: Claim | None
+    claim: Claim | None
+    parked: str | None
+    """The level that was reported about the echo's id before this."""
 
 
 async def load_echo(tx: Tx, one: Heard[m.EchoSeen]) -> EchoFacts:
     echo = one.message
-    owner = await claims.owner_of(tx, echo.channel_id, echo.provider_id)
-    if owner is not None:
-        return EchoFacts(owner, None)
-    return EchoFacts(None, await claims.uncertain_by_text(tx, echo.channel_id, echo.text_digest, echo.at))
+    claim = await claims.owner_of(tx, echo.channel_id, echo.provider_id)
+    if claim is None:
+        claim = await claims.uncertain_by_text(tx, echo.channel_id, echo.text_digest, echo.at)
+    return EchoFacts(claim, await heard.early_level(tx, echo.channel_id, echo.provider_id))
 
 
 def on_echo_seen(kit: Kit, one: Heard[m.EchoSeen], facts: EchoFacts) -> Effects:
     """Our own message came back: the channel has it. Kept while its call is still under way."""
-    claim = facts.owner or facts.by_text
+    claim = facts.claim
     if claim is None or claim.state == "dispatching":
         return Effects(writes=[heard.park_echo(one.message, one.now)])
-    return _told(kit, claim, Report(provider_id=one.message.provider_id, level=None, source="echo"), one)
+    report = Report(provider_id=one.message.provider_id, level=_level(facts.parked), source="echo")
+    return _told(kit, claim, report, one)
 
 
 def _told(kit: Kit, claim: Claim, report: Report, one: Heard[Any]) -> Effects:
@@ -258,8 +271,8 @@ def handlers(config: Config) -> Handlers:
             Quick(m.OwnershipChanged, each(load_of_conversation), on_ownership_changed),
             Quick(m.ConsentChanged, each(load_of_contact), on_consent_changed),
             Quick(m.ChannelStatusChanged, no_facts, on_channel_status_changed),
-            Quick(m.StatusReported, each(load_status), partial(on_status_reported, kit)),
-            Quick(m.EchoSeen, each(load_echo), partial(on_echo_seen, kit)),
+            Quick(m.StatusReported, one_after_the_other(load_status), partial(on_status_reported, kit)),
+            Quick(m.EchoSeen, one_after_the_other(load_echo), partial(on_echo_seen, kit)),
         ),
         slow=calls.slow(kit),
         timers=calls.timers(kit),

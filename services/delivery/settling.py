@@ -82,8 +82,7 @@ def of_fate(claim: Claim, fate: Fate, early: Report | None, *, signer: Signer, c
         case Uncertain():
             if claim.state != "dispatching":
                 return ended
-            proven = of_report(claim, early, signer=signer, now=now) if early else NOTHING
-            return ended + (uncertain(claim, fate, cause, now) if proven is NOTHING else proven)
+            return ended + unknown(claim, fate, early, signer=signer, cause=cause, now=now)
         case _:
             assert_never(fate)
 
@@ -162,6 +161,14 @@ def again(claim: Claim, fate: TryAgain, cause: UUID, now: datetime) -> Effects:
 def not_called() -> TryAgain:
     """No attempt was begun, or no byte was written: as certain as a refused connection."""
     return TryAgain(code="not_called", detail="The call was not made in time; nothing left.")
+
+
+def unknown(
+    claim: Claim, fate: Uncertain, early: Report | None, *, signer: Signer, cause: UUID, now: datetime
+) -> Effects:
+    """A call that does not tell: what was reported meanwhile does, or it is uncertain."""
+    proven = of_report(claim, early, signer=signer, now=now) if early else NOTHING
+    return uncertain(claim, fate, cause, now) if proven is NOTHING else proven
 
 
 def uncertain(claim: Claim, fate: Uncertain, cause: UUID, now: datetime) -> Effects:

@@ -1,5 +1,6 @@
 """News of the channel: echoes, acks and lookups settle what was uncertain; levels only go forward."""
 
+import asyncio
 from datetime import timedelta
 from itertools import permutations
 from typing import Any
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 
 from contracts import messages as m
 from contracts.channel import Level
-from services.delivery import settling
+from services.delivery import calls, settling
 from services.delivery.facts import Claim, Report
 from services.delivery.verification import Refusal
 from shared import seal
 from shared.clock import utc_now
-from tests.delivery.waha_double import Reply, taken
+from tests.delivery.waha_double import Behaviour, Reply, taken
 from tests.delivery.world import CHAT, KEYS, STANZA, World
+from tests.shared.world import until
 
 ORDER = ["pending", "sent", "delivered", "read", "played"]
 RESERVED = "3EB0RESERVED0000000001"
@@ -68,6 +70,57 @@ async def test_an_echo_that_comes_before_the_call_breaks_settles_it(world: World
     assert await world.state(command.snapshot) == "dispatching"
     await world.run()
     assert await world.said() == ["SendBegun", "SendAccepted"]
+
+
+@pytest.mark.parametrize("reply", ["reset", taken(STANZA)], ids=["its call broke", "its call was answered"])
+async def test_news_that_come_while_a_call_ends_are_not_lost(
+    world: World, reply: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of the call has looked for early news and found none; before it commits, the news are heard."""
+    world.waha.script = [reply]
+    news = world.echo() if reply == "reset" else world.status("device")
+    hearing: list[asyncio.Task[None]] = []
+    look = calls._early  # pyright: ignore[reportPrivateUsage] - the moment that is raced
+
+    async def look_and_hear(*args: Any) -> Report | None:
+        found = await look(*args)
+        hearing.append(asyncio.create_task(world.bench.hear(news)))
+        await until(lambda: _is_over_or_waits(world, hearing[0]))
+        return found
+
+    monkeypatch.setattr(calls, "_early", look_and_hear)
+    await world.bench.hear(world.command())
+    await world.run()
+    await hearing[0]
+    expected = ["SendUncertain", "SendAccepted"] if reply == "reset" else ["SendAccepted", "SendStatusChanged"]
+    assert await world.said() == ["SendBegun", *expected]
+
+
+async def _is_over_or_waits(world: World, task: asyncio.Task[None]) -> bool:
+    waiting = """select count(*) from pg_stat_activity
+                 where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'"""
+    return task.done() or await world.bench.value(waiting) > 0
+
+
+async def test_an_echo_heard_during_a_dispatch_whose_end_was_lost_settles_it(world: World) -> None:
+    """The pod dies in the call: the watchdog finds the echo that came meanwhile."""
+    command = world.command()
+    await world.bench.hear(command)
+    await world.begin()
+    await world.prepare_call()
+    await world.bench.hear(world.echo())
+    await world.bench.rows("delete from job where kind = 'call'")
+    await world.run_later()
+    assert await world.state(command.snapshot) == "accepted"
+    assert await world.said() == ["SendBegun", "SendAccepted"]
+
+
+async def test_a_level_that_came_before_the_echo_that_settles_is_not_lost(world: World) -> None:
+    await _uncertain(world)
+    await world.bench.hear(world.status("device"))
+    await world.bench.hear(world.echo())
+    assert await world.said() == ["SendAccepted", "SendStatusChanged"]
+    assert await world.bench.value("select level from claim") == "delivered"
 
 
 async def test_a_status_that_comes_before_its_send_returns_is_not_lost(world: World) -> None:

@@ -32,6 +32,10 @@ async def locked(tx: Tx, decision_id: UUID) -> Claim | None:
     return _claim(row) if row else None
 
 
+async def channel_of(tx: Tx, decision_id: UUID) -> UUID | None:
+    return await tx.value("select channel_id from claim where decision_id = $1", decision_id)
+
+
 async def of_obligation(tx: Tx, obligation_id: UUID, decision_id: UUID) -> list[Claim]:
     """All claims of an obligation and the decision's own, whatever obligation it names."""
     rows = await tx.rows(

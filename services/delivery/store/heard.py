@@ -157,6 +157,19 @@ def pause_first_contacts(channel_id: UUID, tenant: UUID, until: datetime) -> Wri
 
 # ------------------------------------------------------------------------------------------------------- early reports
 
+_ONE_AFTER_THE_OTHER = """
+select pg_advisory_xact_lock(hashtextextended('news:' || channel_id, 0))
+from (select distinct channel_id::text from unnest($1::uuid[]) as channel_id order by 1) as each
+"""
+
+
+async def one_after_the_other(tx: Tx, channel_ids: Sequence[UUID]) -> None:
+    """A number's news and the end of its call, each whole before the next; taken before any claim's row.
+
+    The end looks for news that came early, news looks for a claim that ended: side by side, each would miss the other.
+    """
+    await tx.execute(_ONE_AFTER_THE_OTHER, channel_ids)
+
 
 async def early(tx: Tx, claim: Claim, ids: Sequence[str]) -> Report | None:
     """What was reported about these ids before the claim owned one: the level, else an echo."""
