@@ -6,7 +6,7 @@ Order of a stop: not ready → no more pulls → work ends or is handed back →
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from socket import socket
@@ -29,6 +29,7 @@ _log = log.get(__name__)
 
 C = TypeVar("C", bound=BusConfig)
 
+CANCELLED_WITHIN_SECONDS = 2.0
 SCHEMA_WAIT_SECONDS = 1.0
 
 
@@ -183,13 +184,20 @@ async def _work(  # noqa: PLR0917 - private, called once; each is one thing
             server.should_exit = True
             await asyncio.wait([running[-1]], timeout=5)
         await context.bus.stop()
-        for task in (stopping, *running):
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        await context.db.close()
-        if context.web_db is not None:
-            await context.web_db.close()
+        await _ended([stopping, *running])
+        opened = (context.db, context.web_db)
+        await asyncio.gather(*(db.close() for db in opened if db is not None))
     _log.info("stopped")
+
+
+async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel, and wait a little: what hangs on a database that says nothing ends when its connection is cut."""
+    for task in tasks:
+        task.cancel()
+    done, _ = await asyncio.wait(tasks, timeout=CANCELLED_WITHIN_SECONDS)
+    for task in done:
+        if not task.cancelled():
+            task.exception()  # told before, or of no more use to anybody
 
 
 async def _begun(service: Service[C], settings: C, schema: list[str], stop: asyncio.Event) -> Context[C] | None:

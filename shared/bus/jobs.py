@@ -52,6 +52,10 @@ with due as materialized (
 _TAKE_SUSPECT = f"with due as materialized ({SUSPECT}) {_LEASE}"
 
 
+CANCELLED_WITHIN_SECONDS = 1.0
+"""What hangs longer ends with its connection."""
+
+
 class Fenced(Exception):  # noqa: N818 - not an error: somebody else owns the job now
     """The job was replaced, cancelled or taken over while it ran; nothing of this run is kept."""
 
@@ -127,7 +131,8 @@ class Jobs:
         _, late = await asyncio.wait(self._running, timeout=seconds)
         for task in late:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        if late:
+            await asyncio.wait(late, timeout=CANCELLED_WITHIN_SECONDS)
 
     async def _wait(self, poll_seconds: float) -> None:
         """Until something may be due: the clock says it, or whoever started it."""

@@ -18,8 +18,8 @@ from tests.faults.installation import Installation
 from tests.faults.plan import POINTS, Blow, Kind, service_of
 
 CRASH_SECONDS = 60.0
-STOPS_WITHIN_SECONDS = 30.0
-"""Of a SIGTERM; Kubernetes gives as much by default."""
+STOPS_WITHIN_SECONDS = 40.0
+"""Of a SIGTERM: as much as our manifests give (terminationGracePeriodSeconds, stop_grace_period)."""
 COMPLETE_WITHIN_SECONDS = 60.0
 ROOM_BYTES = 2_000
 """What a full stream has left: a message or two."""

@@ -7,7 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from deploy.local.bus import apply_streams, server_config
 from shared.bus.connection import Refused
 from shared.bus.continuity import DatabaseRestored
 from shared.config import ConfigError
-from shared.runtime import _exit_code  # pyright: ignore[reportPrivateUsage] - the verdict of a process, without one
+from shared.runtime import _ended, _exit_code  # pyright: ignore[reportPrivateUsage] - parts of a process, without one
 from tests.deploy.programs import free_port
 from tests.harness import PASSWORD, drop_database, new_database
 from tests.servers import NatsServer, NatsServerFactory, PostgresServer
@@ -195,6 +195,24 @@ async def test_a_service_stops_in_time_whether_the_bus_is_gone_or_silent(
             assert await process.exit_code() == 0, process.log.read_text()
         finally:
             nats.local.resume()
+
+
+async def test_a_task_that_does_not_end_when_it_is_cancelled_does_not_hold_up_the_stop() -> None:
+    """As one that waits for a database that says nothing: only the end of its connection ends it."""
+    is_cut = asyncio.Event()
+
+    async def deaf() -> None:
+        while not is_cut.is_set():
+            with suppress(asyncio.CancelledError):
+                await is_cut.wait()
+
+    task = asyncio.create_task(deaf())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(GRACE_SECONDS):
+        await _ended([task])
+    assert not task.done()
+    is_cut.set()
+    await task
 
 
 async def test_a_lost_bus_does_not_make_a_service_unready(
