@@ -58,6 +58,15 @@ create table sent_text (
 );
 create index sent_text_recent on sent_text (channel_id, at desc);
 
+-- What the classifier read in a text: one reading for a tenant's text, its evidence and a classifier.
+create table review (
+  key        bytea       primary key,
+  tenant     uuid        not null,
+  classifier text        not null,
+  review     jsonb       not null,
+  at         timestamptz not null default now()
+);
+
 -- One row a run of the chain, with the facts that it saw: enough to run it again on another chain.
 create table run (
   run_id       uuid        primary key,

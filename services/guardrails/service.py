@@ -6,6 +6,7 @@ A text that a person approved goes out only from here, as `SendCommand`, with ou
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -14,9 +15,11 @@ import msgspec
 from contracts import messages as m
 from services.guardrails import judging, metrics, store
 from services.guardrails.chain import CHAIN_VERSION, Cleared, Deferred, Vetoed, chain_hash
+from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
 from services.guardrails.facts import Facts
 from services.guardrails.gate import Gate, Phase, Verdict
+from services.guardrails.reviewing import asking
 from services.guardrails.rules import TenantRules
 from shared import seal
 from shared.bus import (
@@ -66,6 +69,8 @@ def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, f
     """What a draft rests on comes by other topics: it may be here before its contact and conversation."""
     if judging.is_ahead(facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
         return Effects(jobs=[_again(waiting, filed_at + CATCHING_UP)])
+    if store.is_unread(facts):
+        return Effects(jobs=[_read_first("filing_review", str(waiting.draft.draft_id), msgspec.json.encode(waiting))])
     message = waiting.draft
     draft = judging.draft_of(message, message.tenant, filed_at)
     result = judging.run_chain(draft, facts, Phase.FILING, _observe)
@@ -83,7 +88,21 @@ def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, f
             return Effects(writes=writes, jobs=[_again(waiting, result.retry_at)])
 
 
-def _again(waiting: store.Waiting, due_at: datetime) -> StartJob:
+def _read_first(kind: str, key: str, payload: bytes = b"{}") -> StartJob:
+    """The classifier reads the text before it is judged; what it says is a fact of the chain."""
+    return StartJob(id=derived_id(UUID(key), kind), kind=kind, key=key, payload=payload)
+
+
+def _file_read(job: Job, unread: str) -> StartJob:
+    return _again(msgspec.structs.replace(store.waiting(job), unread=unread), None)
+
+
+def _dispatch_read(job: Job, unread: str) -> StartJob:
+    payload = msgspec.json.encode(store.Undecided(unread=unread))
+    return StartJob(id=derived_id(UUID(job.key), "dispatch"), kind="dispatch", key=job.key, payload=payload)
+
+
+def _again(waiting: store.Waiting, due_at: datetime | None) -> StartJob:
     return StartJob(
         id=derived_id(waiting.draft.draft_id, "filing"),
         kind="filing",
@@ -167,6 +186,8 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
             return _refused(job, waiting, "binding", "send_by_passed", ())
         if not waiting.is_channel_ready:
             return _deferred(job, waiting, job.now + SESSION_RETRY, "session", "session_not_ready", ())
+        if store.is_unread(waiting.facts):
+            return Effects(jobs=[_read_first("dispatch_review", job.key)])
         return _judged(job, waiting, signer, clearance)
 
     return on_dispatch_due
@@ -375,13 +396,15 @@ def _observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict]) -> Verdict:
     return verdict
 
 
-def handlers(config: Config) -> Handlers:
+def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
     signer = seal.Signer.from_json(config.seal_key, seal.CLEARANCE)
     clearance = timedelta(seconds=config.clearance_seconds)
+    classifier = classifier or Classifier.of(config)
+    reader = classifier.version if classifier else ""
     return Handlers(
         quick=(
-            Quick(m.DraftProposed, store.filing_facts, on_draft),
-            Quick(m.DraftSubmitted, store.filing_facts, on_draft),
+            Quick(m.DraftProposed, partial(store.filing_facts, reader), on_draft),
+            Quick(m.DraftSubmitted, partial(store.filing_facts, reader), on_draft),
             Quick(m.DraftApproved, no_facts, on_draft_approved),
             Quick(m.ApprovalEnded, no_facts, on_approval_ended),
             Quick(m.OwnershipChanged, no_facts, on_ownership_changed),
@@ -399,8 +422,16 @@ def handlers(config: Config) -> Handlers:
             Quick(m.SendRefused, no_facts, on_send_refused),
         ),
         timers=(
-            Timer("filing", store.filing_again, on_filing_due),
-            Timer("dispatch", store.dispatch_facts, dispatching(signer, clearance)),
+            Timer("filing", partial(store.filing_again, reader), on_filing_due),
+            Timer("dispatch", partial(store.dispatch_facts, reader), dispatching(signer, clearance)),
+        ),
+        slow=(
+            (
+                asking(classifier, "filing_review", store.question_of_draft, _file_read),
+                asking(classifier, "dispatch_review", store.question_of_decision, _dispatch_read),
+            )
+            if classifier
+            else ()
         ),
         ignores=(
             m.MessageReacted,
@@ -434,6 +465,7 @@ def _read_files(config: Config) -> tuple[list[store.ChannelSetting], list[Tenant
 
 
 FORGETS = (
+    Class("review", "at", 30, "as long as the runs that rest on it"),
     Class("run", "at", 30, "verdicts are explained and judged again by a newer chain; what was sent has its seal"),
 )
 SERVICE = Service("guardrails", Config, handlers, start=start, forgets=FORGETS)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from contracts import messages as m
+from services.guardrails import reviewing
 from services.guardrails.facts import (
     ChannelRules,
     Consent,
@@ -20,6 +21,7 @@ from services.guardrails.facts import (
     SenderNumber,
     Unknown,
 )
+from services.guardrails.reviewing import Question
 from services.guardrails.rules import CATALOGUE, Rules, TenantRules
 from shared.bus import Heard, Job
 from shared.db import Row, Tx, Write
@@ -82,13 +84,17 @@ async def load_rules(tx: Tx, rules: Sequence[TenantRules]) -> None:
 # -------------------------------------------------------------------------------------------------------------- facts
 
 
-async def facts_of(tx: Tx, draft: Any, now: datetime) -> Facts:
-    """Everything that the chain may ask about a draft: any message with contact, conversation and destination."""
+async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
+    """Everything that the chain may ask about a draft: any message with contact, conversation, destination and text.
+
+    `classifier` is the version of the one that reads texts here, empty when there is none.
+    """
     contact = await tx.row("select * from contact where contact_id = $1", draft.contact_id)
     conversation = await tx.row("select * from conversation where conversation_id = $1", draft.conversation_id)
     channel_id = draft.destination.channel_id
     channel = await tx.row("select * from channel where channel_id = $1", channel_id)
     rules = await _rules_of(tx, draft.tenant)
+    evidence = _evidence(getattr(draft, "evidence", ()))
     return Facts(
         now=now,
         contact=_contact(contact),
@@ -99,8 +105,8 @@ async def facts_of(tx: Tx, draft: Any, now: datetime) -> Facts:
         is_first_message_to_contact=contact is None or contact["first_sent_at"] is None,
         has_open_case=conversation is not None and conversation["open_case"] is not None,
         promise_table=rules.promise_table,
-        evidence=_evidence(getattr(draft, "evidence", ())),
-        promise_review=None,
+        evidence=evidence,
+        promise_review=await reviewing.reading(tx, Question(draft.tenant, draft.body, evidence), classifier),
         recent_outbound=await _recent_texts(tx, channel_id),
         operations=CATALOGUE,
         allowed_terms=rules.allowed_terms,
@@ -175,11 +181,11 @@ def _evidence(evidence: Sequence[m.Evidence]) -> tuple[Evidence, ...]:
     )
 
 
-async def filing_facts(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[tuple[Facts, str]]:
+async def filing_facts(classifier: str, tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[tuple[Facts, str]]:
     """For each draft heard: the facts, and the kind of its channel."""
     found: list[tuple[Facts, str]] = []
     for one in heard:
-        facts = await facts_of(tx, one.message, one.now)
+        facts = await facts_of(tx, one.message, one.now, classifier)
         found.append((facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"))
     return found
 
@@ -189,22 +195,60 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
     draft: m.DraftProposed | m.DraftSubmitted
     heard_at: datetime
+    unread: str = ""
+    """Why the classifier, once asked, gave no reading."""
+
+
+class Undecided(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dispatch's job keeps."""
+
+    unread: str = ""
+    """As for a draft."""
 
 
 _waiting = msgspec.json.Decoder(Waiting)
+_undecided = msgspec.json.Decoder(Undecided)
 
 
 def waiting(job: Job) -> Waiting:
     return _waiting.decode(job.payload)
 
 
-async def filing_again(tx: Tx, job: Job) -> tuple[Facts, str]:
+def _unread(facts: Facts, why: str) -> Facts:
+    """A text that nobody read is judged all the same once somebody was asked."""
+    return msgspec.structs.replace(facts, promise_review=Unknown(why)) if why and is_unread(facts) else facts
+
+
+def is_unread(facts: Facts) -> bool:
+    """Whether there is a classifier, and it was not asked about this text."""
+    return facts.promise_review is reviewing.UNREAD
+
+
+async def question_of_draft(_tx: Tx, job: Job) -> Question:
+    draft = waiting(job).draft
+    return _question(draft.tenant, draft.body, getattr(draft, "evidence", ()))
+
+
+async def question_of_decision(tx: Tx, job: Job) -> Question | None:
+    row = await tx.row("select approval from dispatch where decision_id = $1 and state = 'waiting'", UUID(job.key))
+    if row is None:
+        return None
+    approval = _approval.decode(row["approval"])
+    return _question(approval.tenant, approval.snapshot.body, approval.snapshot.evidence)
+
+
+def _question(tenant: UUID, body: str, evidence: Sequence[m.Evidence]) -> Question:
+    return Question(tenant, body, _evidence(evidence))
+
+
+async def filing_again(classifier: str, tx: Tx, job: Job) -> tuple[Facts, str]:
     """The facts of now for a draft that waited."""
-    facts = await facts_of(tx, waiting(job).draft, job.now)
+    kept = waiting(job)
+    facts = _unread(await facts_of(tx, kept.draft, job.now, classifier), kept.unread)
     return facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"
 
 
-async def dispatch_facts(tx: Tx, job: Job) -> Dispatch | None:
+async def dispatch_facts(classifier: str, tx: Tx, job: Job) -> Dispatch | None:
     """The waiting decision under its number's row lock: caps and copies are read, then acted on."""
     decision_id = UUID(job.key)
     row = await tx.row("select * from dispatch where decision_id = $1 and state = 'waiting' for update", decision_id)
@@ -218,9 +262,11 @@ async def dispatch_facts(tx: Tx, job: Job) -> Dispatch | None:
         contact_id=snapshot.contact_id,
         conversation_id=snapshot.conversation_id,
         destination=snapshot.destination,
+        body=snapshot.body,
         evidence=snapshot.evidence,
     )
-    facts = await facts_of(tx, carrier, job.now)
+    facts = await facts_of(tx, carrier, job.now, classifier)
+    facts = _unread(facts, _undecided.decode(job.payload).unread)
     revision = await tx.value(
         "select context_revision from conversation where conversation_id = $1", snapshot.conversation_id
     )
@@ -240,6 +286,7 @@ class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
     contact_id: UUID
     conversation_id: UUID
     destination: m.Destination
+    body: str
     evidence: tuple[m.Evidence, ...] = ()
 
 

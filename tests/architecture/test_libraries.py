@@ -16,7 +16,7 @@ DOORS = {
     "jinja2": ("services/*/web/*.py",),
     "uvicorn": ("shared/runtime.py",),
     "prometheus_client": ("shared/metrics.py", "services/*/metrics.py"),
-    "openai": ("services/conversador/model.py", "services/operator/model.py"),
+    "openai": ("services/conversador/model.py", "services/operator/model.py", "services/guardrails/classifier.py"),
     "httpx": ("services/delivery/sender.py",),
     "cryptography": ("shared/seal.py",),
     "re2": ("shared/patterns.py",),
