@@ -177,6 +177,7 @@ class Layout:
                 "SEAL_KEY_FILE": str(keys / "guardrails.seal"),
                 "CHANNELS_FILE": str(config / "guardrails.channels.json"),
                 "RULES_FILE": str(config / "guardrails.rules.json"),
+                **_classifier(model),
             },
             "approval": {
                 "HTTP_HOST": "127.0.0.1",
@@ -219,3 +220,15 @@ class Layout:
 
 def _knowledge() -> Path:
     return Path(__file__).resolve().parents[2] / "services" / "conversador" / "demo_knowledge.json"
+
+
+def _classifier(model: dict[str, str]) -> dict[str, str]:
+    """A real model reads for promises, too; the local one would find none, and cost every draft a call."""
+    if not os.environ.get("OPENAI_BASE_URL"):
+        return {}
+    names = {
+        "MODEL_BASE_URL": "CLASSIFIER_BASE_URL",
+        "MODEL_API_KEY": "CLASSIFIER_API_KEY",
+        "MODEL_NAME": "CLASSIFIER_MODEL",
+    }
+    return {names[name]: value for name, value in model.items()}

@@ -37,7 +37,7 @@ EVERYBODY = {"kube-system", "nats", "postgres"}
 REACHED = {
     "ingest": EVERYBODY,
     "conversador": EVERYBODY | {"models"},
-    "guardrails": EVERYBODY,
+    "guardrails": EVERYBODY | {"models"},
     "approval": EVERYBODY,
     "delivery": EVERYBODY | {"channels"},
     "operator": EVERYBODY | {"models"},
@@ -236,6 +236,6 @@ def test_what_is_handed_out_is_what_the_readme_says(tmp_path: Path) -> None:
         for folder in (tmp_path / "for").iterdir()
         if folder.name not in ("postgres", "nats")
     }
-    for name in ("chancela-conversador", "chancela-operator"):
+    for name in ("chancela-conversador", "chancela-operator", "chancela-guardrails"):
         given[name].add("model_api_key")
     assert documented_secrets() == given
