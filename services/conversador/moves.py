@@ -32,6 +32,7 @@ from services.conversador.config import Config
 from services.conversador.store.history import cancel_follow_ups
 from services.conversador.store.scenes import Conversation, Scene, hold_for_person
 from services.conversador.store.turns import save_turn
+from services.conversador.tools import SendMessage
 from services.conversador.turn import Turn
 from shared.bus import NOTHING, Effects, StartJob
 from shared.ids import derived_id
@@ -178,9 +179,30 @@ def go_on(turn: Turn) -> Effects:
     return Effects(writes=[save_turn(turn)], jobs=[draft_job(turn)])
 
 
-def propose(turn: Turn, message: DraftProposed, config: Config) -> Effects:
-    said = Effects(writes=[save_turn(turn)], says=[message], jobs=[verdict_timer(turn, config)])
+def propose(turn: Turn, words: SendMessage, config: Config) -> Effects:
+    said = Effects(writes=[save_turn(turn)], says=[_proposal(turn, words)], jobs=[verdict_timer(turn, config)])
     return said + _fall_silent(turn) if turn.is_handing_off else said
+
+
+def _proposal(turn: Turn, words: SendMessage) -> DraftProposed:
+    assert turn.draft_id is not None  # `proposed` names it
+    return DraftProposed(
+        tenant=turn.tenant,
+        draft_id=turn.draft_id,
+        turn_id=turn.id,
+        conversation_id=turn.conversation_id,
+        contact_id=turn.contact_id,
+        destination=turn.destination,
+        kind="follow_up" if turn.kind == "followup_turn" else "reply",
+        body=turn.body,
+        language="pt-BR" if words.language == "pt" else words.language or turn.language,
+        context_revision=turn.context_revision,
+        reason=words.reason,
+        evidence=turn.evidence,
+        opens_case=turn.opens_case,
+        rewrite_number=turn.rewrites,
+        redraft_of=turn.redraft_of,
+    )
 
 
 def _fall_silent(turn: Turn) -> Effects:

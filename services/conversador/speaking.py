@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec.structs import replace
 
-from contracts.messages import DraftProposed, Evidence
+from contracts.messages import Evidence
 from services.conversador import metrics, moves
 from services.conversador import turn as turns
 from services.conversador.config import Config
@@ -178,7 +178,7 @@ class Role:
             return moves.hand_off(turn, "asked_for_person")
         opens_case = words.needs_case and not await history.has_open_case(tx, turn.conversation_id)
         spoken = turns.proposed(turn, body, needs_person=words.needs_person, opens_case=opens_case)
-        return moves.propose(spoken, _proposal(spoken, words), self.config)
+        return moves.propose(spoken, words, self.config)
 
 
 def live_at(scene: Scene, step: moves.Step, state: Literal["drafting", "closing"]) -> Turn | None:
@@ -208,27 +208,6 @@ def _with(known: tuple[Evidence, ...], more: list[Evidence]) -> tuple[Evidence, 
 
 def _steps(turn: Turn) -> int:
     return sum(message["role"] == "assistant" for message in turn.transcript)
-
-
-def _proposal(turn: Turn, words: SendMessage) -> DraftProposed:
-    assert turn.draft_id is not None  # `proposed` names it
-    return DraftProposed(
-        tenant=turn.tenant,
-        draft_id=turn.draft_id,
-        turn_id=turn.id,
-        conversation_id=turn.conversation_id,
-        contact_id=turn.contact_id,
-        destination=turn.destination,
-        kind="follow_up" if turn.kind == "followup_turn" else "reply",
-        body=turn.body,
-        language="pt-BR" if words.language == "pt" else words.language or turn.language,
-        context_revision=turn.context_revision,
-        reason=words.reason,
-        evidence=turn.evidence,
-        opens_case=turn.opens_case,
-        rewrite_number=turn.rewrites,
-        redraft_of=turn.redraft_of,
-    )
 
 
 def _said(effects: Effects) -> Effects:

@@ -134,6 +134,14 @@ def last_call_id(transcript: Sequence[dict[str, Any]]) -> str:
     return message["tool_calls"][-1]["id"]
 
 
+def spoken_last(transcript: Sequence[dict[str, Any]]) -> SendMessage:
+    """The words that wait for their verdict: the latest call of the transcript."""
+    called: dict[str, Any] = transcript[-1]["tool_calls"][-1]["function"]
+    words = TOOLS.decode(called["name"], called["arguments"])
+    assert isinstance(words, SendMessage)  # a turn waits for a verdict only after speaking
+    return words
+
+
 def refused(transcript: Sequence[dict[str, Any]], refusal: Refusal) -> dict[str, Any]:
     """The refusal of the latest text, as the answer to the call that proposed it."""
     return answered(last_call_id(transcript), REFUSAL.show(refusal))

@@ -120,6 +120,12 @@ class Rewrite(Struct, frozen=True):
     turn: Turn
 
 
+class OpenCase(Struct, frozen=True):
+    """The same text once more, resting on a case that is opened for it."""
+
+    turn: Turn
+
+
 class HandOff(Struct, frozen=True):
     """A person gets the conversation."""
 
@@ -133,15 +139,20 @@ class End(Struct, frozen=True):
 
 
 def after_refusal(
-    turn: Turn, gate: str, told: dict[str, Any], *, ends_turn: bool, code: str
-) -> Rewrite | HandOff | End:
-    """What follows a text that may not be filed; `told` is what the model is told about it."""
+    turn: Turn, gate: str, told: dict[str, Any], *, ends_turn: bool, code: str, lacks_only_a_case: bool = False
+) -> Rewrite | OpenCase | HandOff | End:
+    """What follows a text that may not be filed; `told` is what the model is told about it.
+
+    A model that twice counts on somebody who was not told means it: the case is opened without it.
+    """
     if ends_turn:
         return End(code)
     if turn.is_handing_off:
         return HandOff(turn.reason)
     if turn.rewrites >= MOST_REWRITES:
         return HandOff("drafts_refused")
+    if lacks_only_a_case and turn.vetoed_by == gate and turn.opens_case is None:
+        return OpenCase(_with_case(turn))
     told_model = moved(
         without_draft(turn),
         state="drafting",
@@ -151,6 +162,12 @@ def after_refusal(
         transcript=(*turn.transcript, told),
     )
     return Rewrite(told_model)
+
+
+def _with_case(turn: Turn) -> Turn:
+    again = turn.rewrites + 1
+    draft_id = derived_id(turn.id, f"draft-{again}")
+    return moved(turn, draft_id=draft_id, rewrites=again, opens_case=derived_id(turn.id, "case"))
 
 
 class Recovery(Struct, frozen=True):

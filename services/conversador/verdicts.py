@@ -1,6 +1,7 @@
 """What gates and people say about a turn's text. A word on a turn that is no longer live changes nothing."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 from contracts.messages import (
@@ -18,11 +19,12 @@ from services.conversador import turn as turns
 from services.conversador.config import Config
 from services.conversador.store.scenes import Scene, SentBack
 from services.conversador.store.turns import save_approval, save_decision
-from services.conversador.tools import Phrase, Refusal, refused
-from services.conversador.turn import End, HandOff, Recovery, Rewrite, Turn
+from services.conversador.tools import Phrase, Refusal, refused, spoken_last
+from services.conversador.turn import End, HandOff, OpenCase, Recovery, Rewrite, Turn
 from shared.bus import NOTHING, Effects, Heard
 
 FILING = "filing"
+CASE_GATE = "case_promise"
 
 
 def judged(scene: Scene, turn_id: UUID | None, draft_id: UUID) -> Turn | None:
@@ -38,13 +40,19 @@ def on_draft_cleared(heard: Heard[DraftCleared], scene: Scene) -> Effects:
     return NOTHING if turn is None else moves.leave(turns.rendered(turn, message.body), "spoke")
 
 
-def on_draft_vetoed(heard: Heard[DraftVetoed], scene: Scene) -> Effects:
+def on_draft_vetoed(config: Config, heard: Heard[DraftVetoed], scene: Scene) -> Effects:
     message = heard.message
     turn = judged(scene, message.turn_id, message.draft_id)
     if turn is None:
         return NOTHING
     told = Refusal(tuple(_phrases(turn, message)), message.instruction)
-    return _refused(heard, scene, turn, message.gate, told, ends_turn=message.ends_turn)
+    vetoes = {one.gate for one in message.verdicts if one.outcome == "veto"}
+    answer = refused(turn.transcript, told)
+    after = turns.after_refusal(
+        turn, message.gate, answer, ends_turn=message.ends_turn, code=message.code,
+        lacks_only_a_case=vetoes == {CASE_GATE},
+    )  # fmt: skip
+    return _followed(heard, scene, turn, after, config)
 
 
 def _phrases(turn: Turn, message: DraftVetoed) -> Iterator[Phrase]:
@@ -54,29 +62,30 @@ def _phrases(turn: Turn, message: DraftVetoed) -> Iterator[Phrase]:
             yield from (Phrase(turn.body[span.start : span.end]) for span in verdict.spans if span.end > span.start)
 
 
-def on_filing_refused(heard: Heard[FilingRefused], scene: Scene) -> Effects:
+def on_filing_refused(config: Config, heard: Heard[FilingRefused], scene: Scene) -> Effects:
     """Approval may be faster than our closing, or even than our hearing of the verdict."""
     message = heard.message
     recorded = Effects(writes=[save_decision(message.draft_id, "refused", message.code)])
     turn = scene.live
     if turn is None or (turn.id, turn.draft_id) != (message.turn_id, message.draft_id):
         return recorded
-    told = Refusal((), message.recommendation)
-    return recorded + _refused(heard, scene, turn, FILING, told, ends_turn=not message.recommendation)
+    answer = refused(turn.transcript, Refusal((), message.recommendation))
+    after = turns.after_refusal(turn, FILING, answer, ends_turn=not message.recommendation, code=message.code)
+    return recorded + _followed(heard, scene, turn, after, config)
 
 
-def _refused(
-    heard: Heard[DraftVetoed] | Heard[FilingRefused], scene: Scene, turn: Turn, gate: str, told: Refusal, *,
-    ends_turn: bool,
-) -> Effects:  # fmt: skip
-    answer = refused(turn.transcript, told)
-    match turns.after_refusal(turn, gate, answer, ends_turn=ends_turn, code=heard.message.code):
+def _followed(
+    heard: Heard[Any], scene: Scene, turn: Turn, after: End | HandOff | Rewrite | OpenCase, config: Config
+) -> Effects:
+    match after:
         case End(reason):
             return moves.end(scene, turn, reason, heard.now)
         case HandOff(reason):
             return moves.hand_off(turns.without_draft(turn), reason)
         case Rewrite(rewritten):
             return moves.go_on(rewritten)
+        case OpenCase(resting):
+            return moves.propose(resting, spoken_last(turn.transcript), config)
 
 
 def recovery_of(heard: Heard[DraftCleared] | Heard[DraftVetoed], scene: Scene) -> Recovery | None:

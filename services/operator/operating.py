@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from contracts.messages import AlertRaised, TurnClosed
-from services.operator import briefing, metrics, wording
+from services.operator import briefing, cases, metrics, wording
 from services.operator.catalogue import offered
 from services.operator.config import Config
 from services.operator.decision import (
@@ -33,6 +33,8 @@ from shared.db import Tx, Write
 from shared.ids import derived_id
 
 SETTLE: Final = "settle_promises"
+_NO_CASE: Final[frozenset[str]] = frozenset({"preview", "person_has_lead"})
+"""Nothing left, or a person has it in hand."""
 
 
 class Settle(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,8 @@ def decided(prepared: Prepared, operated: Operated, state: State, now: datetime)
         decision = Decision(outcome="could_not_act", reason=MODEL_UNAVAILABLE)
     else:
         decision = conclude(calls, operated.stopped_by, operated.note, operated.use)
+    if decision.reason not in _NO_CASE:
+        effects += cases.counted_on(turn, state, effects.says, now)
     recorded = Effects(writes=(turns.decide(turn, decision, now), *_remember(turn)), jobs=(settle_turn(turn.turn_id),))
     return decision, recorded + effects + _could_not(turn, decision, state.language, now)
 

@@ -18,6 +18,22 @@ _NO_MODEL: Final = {
     "es": "el modelo no respondió",
 }
 
+_COUNTED_ON: Final = {
+    "pt": "Combinado com o cliente: {what}",
+    "en": "Agreed with the customer: {what}",
+    "es": "Acordado con el cliente: {what}",
+}
+_SOMETHING: Final = {
+    "pt": "a resposta conta com alguém da equipe",
+    "en": "the reply counts on someone of the team",
+    "es": "la respuesta cuenta con alguien del equipo",
+}
+
+
+def counted_on(what: str, language: str) -> str:
+    """`what` empty means that nobody said what is wanted."""
+    return _in(_COUNTED_ON, language).format(what=what or _in(_SOMETHING, language))
+
 
 def nobody_is_responsible(what: str, language: str) -> str:
     return _in(_NOBODY, language).format(what=what)

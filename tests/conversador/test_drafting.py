@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from contracts import messages as m
 from services.conversador import metrics
@@ -347,6 +348,56 @@ async def test_a_vetoed_farewell_is_not_rewritten_the_person_comes_anyway(
     assert len(await one.drafts()) == 1
     assert [(t.outcome, t.draft_id) for t in await one.closed()] == [("handed_off", None)]
     assert len(await one.said(m.HandoffRequested)) == 1
+
+
+def _case_vetoed(draft: m.DraftProposed, *also: str) -> m.DraftVetoed:
+    gates = ("case_promise", *also)
+    verdicts = tuple(m.GateVerdict(gate=gate, outcome="veto", code="x") for gate in gates)
+    return replace(vetoed(draft, gate="case_promise", code="case_promise_without_case"), verdicts=verdicts)
+
+
+async def test_a_model_that_counts_on_somebody_twice_gets_its_case_opened_and_its_text_judged_again(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    model, url = scripted
+    texts = iter(["Vou verificar com a equipe.", "A equipe vai te responder."])
+    model.script = lambda asked: speaks(next(texts)) if asked.get("tools") else notes()
+    one = await conversador_of(url)
+    await one.customer_writes("cadê meu pedido?")
+    for _ in range(2):
+        await one.hear(_case_vetoed(await one.draft()))
+    await one.run_jobs()
+    _, second, third = await one.drafts()
+    assert (second.opens_case, third.body) == (None, second.body)
+    assert third.opens_case is not None
+    assert (third.draft_id != second.draft_id, third.rewrite_number) == (True, 2)
+    assert len(model.drafts_asked) == 2
+    await one.hear(cleared(third))
+    await one.run_jobs()
+    assert [(t.outcome, t.opens_case) for t in await one.closed()] == [("spoke", third.opens_case)]
+
+
+async def test_a_case_that_does_not_help_ends_with_a_person_and_is_not_opened(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    model, url = scripted
+    model.script = lambda asked: speaks("Vou verificar com a equipe.") if asked.get("tools") else notes()
+    one = await conversador_of(url)
+    await one.customer_writes("cadê meu pedido?")
+    for _ in range(3):
+        await one.hear(_case_vetoed(await one.draft()))
+    await one.run_jobs()
+    assert [(t.outcome, t.opens_case) for t in await one.closed()] == [("handed_off", None)]
+
+
+async def test_a_case_is_not_opened_for_a_text_that_lacks_more_than_it(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    one = await conversador_of(scripted[1])
+    await one.customer_writes("cadê meu pedido?")
+    for _ in range(2):
+        await one.hear(_case_vetoed(await one.draft(), "internal_vocabulary"))
+    assert (await one.draft()).opens_case is None
 
 
 async def test_needing_a_case_mints_its_id_once_and_an_open_one_needs_none(

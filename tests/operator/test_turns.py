@@ -8,7 +8,7 @@ import pytest
 
 from contracts.messages import AlertRaised, CaseOpened, Declaration, FactRecorded, Intent
 from tests.operator.conftest import ScriptedModel
-from tests.operator.world import NOTHING_TO_DECLARE, WANTS_TO_RESCHEDULE, World, calls_of
+from tests.operator.world import NOTHING_TO_DECLARE, WANTS_TO_RESCHEDULE, World, calls_of, promised
 
 TAG = ("add_tag", {"tag": "remarcação"})
 TASK = ("create_task", {"title": "Remarcar a consulta"})
@@ -308,3 +308,40 @@ async def test_another_tenant_sees_nothing_of_a_lead(world: World, model: Script
         async with world.bench.web_db.transaction(tenant) as tx:
             assert len(await tx.rows("select 1 from lead")) == seen
             assert len(await tx.rows("select 1 from decision")) == seen
+
+
+@pytest.mark.parametrize("is_on", [True, False], ids=["role on", "role off"])
+async def test_the_case_that_a_text_counts_on_is_opened_under_its_id(world: World, is_on: bool) -> None:
+    """The model calls nothing, or is not even asked."""
+    await world.set_role(is_on=is_on)
+    case_id = uuid4()
+    await world.turn_closes(promised("ver o pedido atrasado"), opens_case=case_id)
+    (opened,) = [one for one in await world.bench.said() if isinstance(one, CaseOpened)]
+    assert (opened.case_id, "ver o pedido atrasado" in opened.subject) == (case_id, True)
+    assert await world.bench.value("select case_id from support_case where state = 'awaiting_human'") == case_id
+    assert await world.bench.value("select count(*) from timeline where kind = 'open_case'") == 1
+
+
+async def test_a_case_that_the_model_opened_is_the_one_that_the_text_counts_on(
+    world: World, model: ScriptedModel
+) -> None:
+    model.calls(CASE)
+    await world.turn_closes(WANTS_TO_RESCHEDULE, opens_case=uuid4())
+    await world.turn_closes(WANTS_TO_RESCHEDULE, opens_case=uuid4())
+    assert len([one for one in await world.bench.said() if isinstance(one, CaseOpened)]) == 1
+    assert await world.bench.value("select count(*) from support_case") == 1
+
+
+async def test_no_case_is_opened_for_a_preview_or_beside_a_person(world: World) -> None:
+    await world.turn_closes(WANTS_TO_RESCHEDULE, kind="preview_turn", opens_case=uuid4())
+    await world.ownership("person", 1)
+    await world.turn_closes(WANTS_TO_RESCHEDULE, opens_case=uuid4())
+    assert await world.bench.value("select count(*) from support_case") == 0
+
+
+async def test_a_case_nobody_described_says_so_in_the_conversations_language(world: World) -> None:
+    await world.customer_writes("Hello", language="en")
+    await world.turn_closes(None, opens_case=uuid4())
+    assert await world.bench.value("select subject from support_case") == (
+        "Agreed with the customer: the reply counts on someone of the team"
+    )

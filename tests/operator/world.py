@@ -81,8 +81,10 @@ class World:
             checkpoint=Checkpoint(rolling_summary="Ana escreveu.", declaration=declaration),
         )
 
-    async def turn_closes(self, declaration: Declaration | None, *, kind: TurnKind = "inbound_turn") -> TurnClosed:
-        turn = self.turn(declaration, kind=kind)
+    async def turn_closes(
+        self, declaration: Declaration | None, *, kind: TurnKind = "inbound_turn", opens_case: UUID | None = None
+    ) -> TurnClosed:
+        turn = msgspec.structs.replace(self.turn(declaration, kind=kind), opens_case=opens_case)
         await self.bench.hear(turn)
         await self.bench.run_jobs()
         return turn
