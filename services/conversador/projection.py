@@ -27,11 +27,15 @@ class ProjectionError(Exception):
 class Shown:
     """A text that the speaking role may read."""
 
-    __slots__ = ("text",)
+    __slots__ = ("_by", "text")
 
     def __init__(self, text: str, *, by: "Projection[Any]") -> None:
-        del by
+        self._by = by
         self.text = text
+
+    def beside(self, remark: str) -> "Shown":
+        """The same with a remark of ours on a line of its own; a projection writes no line breaks."""
+        return Shown(f"{self.text}\n{remark}", by=self._by)
 
 
 class Projection(Generic[R]):

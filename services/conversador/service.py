@@ -21,16 +21,20 @@ from services.conversador.store.history import Changed
 from services.conversador.store.knowledge import save_piece
 from services.conversador.store.scenes import Conversation, Scene
 from services.conversador.store.turns import adopt_summary
+from services.conversador.tools import TOOLS
 from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Quick, Slow, StartJob, Timer, each, no_facts
 from shared.db import Tx
 from shared.ids import derived_id
+from shared.metrics import show_breaker
 from shared.retention import Class
 from shared.runtime import Context, Service
+from shared.tool_breaker import Breaker
 
 _OPTS_OUT = frozenset({"opt_out", "erasure_request"})
 
 
 def handlers(config: Config, model: Model | None = None) -> Handlers:
+    show_breaker(Breaker(), TOOLS.names)
     role = speaking.Role(config, model or Model(config), ZoneInfo(config.house_time_zone))
     return Handlers(
         quick=(

@@ -20,9 +20,11 @@ from services.conversador import turn as turns
 from services.conversador.config import Config
 from services.conversador.context import Entry, Situation, drafting
 from services.conversador.model import Answer, Model, ToolCall
+from services.conversador.projection import Shown
 from services.conversador.store import history, knowledge
 from services.conversador.store.scenes import Scene, scene_of
 from services.conversador.store.turns import save_call, save_turn
+from services.conversador.stuck import Wall
 from services.conversador.tools import (
     HISTORY,
     KNOWLEDGE,
@@ -38,6 +40,8 @@ from services.conversador.tools import (
 from services.conversador.turn import MOST_STEPS_PER_DRAFT, Turn
 from shared.bus import Effects, Job
 from shared.db import Tx, Write
+from shared.metrics import show_breaker
+from shared.tool_breaker import Call as Asked
 
 _FAILURES: dict[str, str] = {"content_blocked": "content_blocked"}
 _EXCERPT = 500
@@ -58,6 +62,7 @@ class Followed:
     transcript: list[dict[str, Any]]
     evidence: list[Evidence] = field(default_factory=list[Evidence])
     writes: list[Write] = field(default_factory=list[Write])
+    is_stuck: bool = False
     spoke: SendMessage | None = None
 
 
@@ -142,18 +147,22 @@ class Role:
         noted = Effects(writes=followed.writes)
         if followed.spoke is not None:
             return noted + await self._speak(tx, asked, followed.spoke)
-        if _steps(asked) >= MOST_STEPS_PER_DRAFT * (turn.rewrites + 1):
+        if followed.is_stuck or _steps(asked) >= MOST_STEPS_PER_DRAFT * (turn.rewrites + 1):
             return noted + moves.hand_off(asked, "no_progress")
         return noted + moves.go_on(turns.moved(asked))
 
     async def _follow(self, tx: Tx, turn: Turn, calls: tuple[ToolCall, ...], now: datetime) -> Followed:
         """Carry out the calls in their order; the first message that is spoken ends it, its answer is the verdict."""
         made: list[dict[str, Any]] = []
+        wall = Wall.of(turn.transcript)
         followed = Followed([*turn.transcript, {"role": "assistant", "content": None, "tool_calls": made}])
         for place, call in enumerate(calls):
             function = {"name": call.name, "arguments": call.arguments}
             made.append({"id": call.id, "type": "function", "function": function})
-            match TOOLS.decode(call.name, call.arguments):
+            asked = Asked(call.name, call.arguments)
+            match wall.refuses(asked) or TOOLS.decode(call.name, call.arguments):
+                case Shown() as no_longer:
+                    shown = no_longer
                 case SendMessage() as words if words.text.strip() or words.needs_person:
                     followed.spoke = words
                     return followed
@@ -169,7 +178,11 @@ class Role:
                     followed.writes.append(knowledge.save_search(turn.tenant, turn.id, query, found, key=key, at=now))
                     followed.evidence += [evidence_of(one) for one in found]
                     shown = KNOWLEDGE.show(*found)
-            followed.transcript.append(answered(call.id, shown))
+            followed.transcript.append(answered(call.id, wall.noted(asked, shown)))
+            if wall.is_hit:
+                followed.is_stuck = True
+                break
+        show_breaker(wall.breaker, TOOLS.names)
         return followed
 
     async def _speak(self, tx: Tx, turn: Turn, words: SendMessage) -> Effects:

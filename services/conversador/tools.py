@@ -99,6 +99,7 @@ class Toolset:
                 f"{', '.join(bare)}: the result has no projection, so the speaking role cannot have it"
             )
         self._tools = {tool.name: tool for tool in tools}
+        self.names = tuple(self._tools)
         self.offered = [_offered(tool) for tool in tools]
 
     def decode(self, name: str, arguments: str) -> Arguments | Refusal:

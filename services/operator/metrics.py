@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter
 
-from services.operator.breaker import Breaker
 from services.operator.decision import MODEL_UNAVAILABLE, Decision
 from services.operator.promises import Judged
+from shared import metrics
 
 UNKNOWN = "unknown"
 _OUTCOMES = ("changed", "unchanged", "refused")
@@ -24,14 +24,13 @@ _BLOCKED = Counter(
     "chancela_operator_blocked_total", "Turns that were not or not fully operated, by cause.", ["reason"]
 )
 _TURN = Counter("chancela_operator_turns_total", "Turns decided; each turn is decided once.", ["outcome"])
-_BREAKER = Gauge("chancela_tool_breaker_state", "0 closed, 1 warned, 2 open, as the latest turn left it.", ["tool"])
 _PROMISES = Counter("chancela_operator_promises_total", "Promises, by what became of them.", ["state"])
 
 
 def start(operations: Iterable[str]) -> None:
     """Every label value exists from the start, so that a rate of zero is seen as zero."""
     for name in (*operations, UNKNOWN):
-        _BREAKER.labels(name).set(0)
+        metrics.TOOL_BREAKER.labels(name)
         for outcome in _OUTCOMES:
             _ACTIONS.labels(name, outcome)
     for reason in _REASONS:
@@ -57,8 +56,3 @@ def count_promises(changes: Iterable[Judged]) -> None:
     for one in changes:
         if one.state in _JUDGED:
             _PROMISES.labels(one.state).inc()
-
-
-def show(breaker: Breaker, operations: Iterable[str]) -> None:
-    for name in operations:
-        _BREAKER.labels(name).set(breaker.state_of(name))

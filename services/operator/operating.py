@@ -31,6 +31,7 @@ from services.operator.turn import Desk, Operated, operate, settle
 from shared.bus import NOTHING, Effects, Job, StartJob
 from shared.db import Tx, Write
 from shared.ids import derived_id
+from shared.metrics import show_breaker
 
 SETTLE: Final = "settle_promises"
 _NO_CASE: Final[frozenset[str]] = frozenset({"preview", "person_has_lead"})
@@ -91,7 +92,7 @@ class Operating:
                 raise  # counted and tried again by the bus, from the start: nothing was written
             return Operated(stopped_by=MODEL_UNAVAILABLE)
         finally:
-            metrics.show(desk.breaker, prepared.operations)
+            show_breaker(desk.breaker, prepared.operations)
 
     async def finish(self, tx: Tx, job: Job, prepared: Prepared, operated: Operated) -> Effects:
         turn = prepared.turn

@@ -14,13 +14,13 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from services.operator.breaker import Breaker, Call, Result
 from services.operator.decision import Called, CallOutcome, Use
 from services.operator.model import AskedCall, Talk
 from services.operator.operation import Done, Ids, Operation, Refusal
 from services.operator.state import State
 from services.operator.store import leads
 from shared.bus.effects import NOTHING, Effects
+from shared.tool_breaker import Breaker, Call, Result
 
 ROUNDS: Final = 6
 CALLS: Final = 24

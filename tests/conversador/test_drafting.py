@@ -578,3 +578,45 @@ def _recovered(result: str) -> float:
 
 def _draft_id(turn_id: UUID) -> UUID:
     return derived_id(turn_id, "draft-0")
+
+
+async def test_the_same_request_that_keeps_failing_is_warned_of_and_no_longer_tried(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    """Twelve in one answer: the fifth failure opens it, the eighth ends the turn with a person."""
+    model, url = scripted
+    model.script = lambda asked: (
+        calls(*[("search_knowledge", {"words": "preço"})] * 12) if asked.get("tools") else notes()
+    )
+    one = await conversador_of(url)
+    await one.customer_writes("quanto custa?")
+    await one.run_jobs()
+    assert len(model.drafts_asked) == 1
+    assert [h.reason for h in await one.said(m.HandoffRequested)] == ["no_progress"]
+
+
+async def test_what_failed_in_an_earlier_step_counts_in_the_next(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    model, url = scripted
+    wrong = calls(*[("search_knowledge", {"words": "preço"})] * 3)
+    answers = iter([wrong, wrong, speaks("Oi!")])
+    model.script = lambda asked: next(answers) if asked.get("tools") else notes()
+    one = await conversador_of(url)
+    await one.customer_writes("quanto custa?")
+    assert (await one.draft()).body == "Oi!"
+    told = [each["content"] for each in model.drafts_asked[-1]["messages"] if each["role"] == "tool"]
+    assert ["keeps failing" in each for each in told] == [False, True, True, True, True, True]
+    assert ["failed too often" in each for each in told] == [False] * 5 + [True]
+
+
+async def test_looking_the_same_up_again_and_again_ends_with_a_person(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    model, url = scripted
+    model.script = lambda asked: calls(*[("read_history", {"limit": 5})] * 6) if asked.get("tools") else notes()
+    one = await conversador_of(url)
+    await one.customer_writes("oi")
+    await one.run_jobs()
+    assert len(model.drafts_asked) == 1
+    assert [h.reason for h in await one.said(m.HandoffRequested)] == ["no_progress"]

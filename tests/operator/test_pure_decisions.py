@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from contracts.messages import Checkpoint, Declaration, TurnClosed
 from services.operator import stages
-from services.operator.breaker import Breaker, BreakerState, Call, Result
 from services.operator.catalogue import catalogue
 from services.operator.decision import Called, CallOutcome, Use, conclude, not_made_good, why_skip
 from services.operator.promises import FilingState, Kept, PromiseState, Standing, judge
 from services.operator.state import Case, Settings, State
 from services.operator.turn import settle
+from shared.tool_breaker import Breaker, BreakerState, Call, Result
 from tests.operator.world import AT, NOTHING_TO_DECLARE
 
 ID = UUID(int=1)

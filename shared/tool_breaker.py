@@ -1,9 +1,9 @@
-"""Stops a model that runs against a wall.
+"""Stops a model that runs against a wall, in either role.
 
 Laws
 - The same call (tool and arguments) failing: a warning at 2, at 5 it is open and no longer tried.
 - The same tool failing, whatever the arguments: a warning at 3, at 8 the turn stops.
-- Calls in a row that worked and changed nothing: a warning at 3, at 5 the turn stops.
+- Calls in a row that worked and changed nothing, or brought what was known: a warning at 3, at 5 the turn stops.
 - A call that changed something closes its tool and ends the row.
 """
 
