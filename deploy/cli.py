@@ -13,7 +13,7 @@ from rich.console import Console
 
 from contracts import generate
 from contracts.topology import BY_ROOT, SERVICES, Topic
-from deploy import lanes, recover_command
+from deploy import lanes, recover_command, sends
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -37,6 +37,7 @@ app.add_typer(keys, name="keys")
 app.add_typer(database, name="database")
 app.add_typer(demo, name="demo")
 app.add_typer(lanes.app, name="lanes")
+app.add_typer(sends.app, name="sends")
 app.command("recover")(recover_command.recover)
 
 console = Console(highlight=False)

@@ -49,8 +49,8 @@ def list_(service: Service, home: Home = HERE, url: Url = "", json: Json = False
     async def look(db: "Database") -> "Standing":
         return await standing(db, service)
 
-    found = _with_database(service, home, url, look)
-    _print(json, found, lambda: _standing_lines(found))
+    found = with_database(service, home, url, look)
+    tell(json, found, lambda: _standing_lines(found))
 
 
 @app.command("show")
@@ -71,8 +71,8 @@ def show(  # noqa: PLR0917 - a command's options
     async def look(db: "Database") -> "Stored":
         return await repair.show(db, where, reveal=reveal)
 
-    found = _with_database(service, home, url, look)
-    _print(json, found, lambda: [msgspec.json.format(msgspec.json.encode(found), indent=2).decode()])
+    found = with_database(service, home, url, look)
+    tell(json, found, lambda: [msgspec.json.format(msgspec.json.encode(found), indent=2).decode()])
 
 
 @app.command("unpark")
@@ -92,7 +92,7 @@ def unpark(  # noqa: PLR0917 - as above
     Example: chancela lanes unpark operator --all --reason "release 1.4.2 reads it" --yes
     """
     if bool(where) == all_:
-        _fail("name a lane or a job, or say --all", code=2)
+        fail("name a lane or a job, or say --all", code=2)
 
     async def change(repair: "Repair") -> "list[Change]":
         return await (repair.unpark_all(reason) if all_ else repair.unpark(where, reason))
@@ -116,7 +116,7 @@ def skip(  # noqa: PLR0917 - as above
     Example: chancela lanes skip operator ingest.contacts:0:6f0e… --reason "a test contact" --yes
     """
     if not reason.strip():
-        _fail("--reason is empty: say why this message may be left out", code=2)
+        fail("--reason is empty: say why this message may be left out", code=2)
 
     async def change(repair: "Repair") -> "list[Change]":
         return await repair.skip(where, reason)
@@ -183,12 +183,12 @@ def _change(
     async def do(db: "Database") -> "list[Change]":
         return await change(Repair(db, who or f"{getpass.getuser()}@{socket.gethostname()}", is_dry=not yes))
 
-    changes = _with_database(service, home, url, do)
+    changes = with_database(service, home, url, do)
     document = {"done": yes, "changes": changes}
-    _print(json, document, lambda: [*_change_lines(changes), _last_line(changes, yes)])
+    tell(json, document, lambda: [*_change_lines(changes), _last_line(changes, yes)])
 
 
-def _with_database(service: str, home: Path, url: str, work: "Callable[[Database], Awaitable[T]]") -> T:
+def with_database(service: str, home: Path, url: str, work: "Callable[[Database], Awaitable[T]]") -> T:
     """Run with a connection of the service's own role.
 
     Exit codes: 1 what was named is not there, 2 wrong use, 3 the database cannot be reached or refuses.
@@ -200,15 +200,15 @@ def _with_database(service: str, home: Path, url: str, work: "Callable[[Database
     from shared.db import TRANSIENT  # noqa: PLC0415
 
     if service not in SERVICES:
-        _fail(f"there is no service {service!r}; there are {', '.join(SERVICES)}", code=2)
+        fail(f"there is no service {service!r}; there are {', '.join(SERVICES)}", code=2)
     try:
         return asyncio.run(_connected(service, database_url(service, home, url), work))
     except ConfigError as error:
-        _fail(str(error), code=2)
+        fail(str(error), code=2)
     except Unknown as error:
-        _fail(str(error), code=1)
+        fail(str(error), code=1)
     except (ValueError, asyncpg.PostgresError, *TRANSIENT) as error:
-        _fail(f"the database of {service}: {error or repr(error)}", code=3)
+        fail(f"the database of {service}: {error or repr(error)}", code=3)
 
 
 async def _connected(service: str, url: str, work: "Callable[[Database], Awaitable[T]]") -> T:
@@ -280,11 +280,11 @@ def _last_line(changes: "Sequence[Change]", yes: bool) -> str:
     return "done" if yes else "nothing was changed; with --yes it is done"
 
 
-def _print(json: bool, value: object, lines: Callable[[], Sequence[str]]) -> None:
+def tell(json: bool, value: object, lines: Callable[[], Sequence[str]]) -> None:
     text = msgspec.json.encode(value).decode() if json else "\n".join(lines())
     sys.stdout.write(f"{text}\n")
 
 
-def _fail(why: str, *, code: int) -> NoReturn:
+def fail(why: str, *, code: int) -> NoReturn:
     sys.stderr.write(f"{why}\n")
     raise typer.Exit(code)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from contracts import messages as m
 from contracts.channel import Level, advance
-from services.delivery import calls, metrics, settling
+from services.delivery import by_hand, calls, metrics, settling
 from services.delivery.calls import counted, stopped
 from services.delivery.config import Config
 from services.delivery.dispatch import BEGIN, RESERVE
@@ -21,7 +21,7 @@ from services.delivery.kit import Kit
 from services.delivery.store import claims, heard
 from services.delivery.verification import Refusal, Verified, is_genuine, verify
 from shared import log
-from shared.bus import NOTHING, Effects, Handlers, Heard, Load, Quick, each, no_facts
+from shared.bus import NOTHING, Effects, Handlers, Heard, Load, Quick, Timer, each, no_facts
 from shared.db import TRANSIENT, Database, Tx
 from shared.ids import derived_id
 from shared.runtime import Context, Service
@@ -275,7 +275,7 @@ def handlers(config: Config) -> Handlers:
             Quick(m.EchoSeen, one_after_the_other(load_echo), partial(on_echo_seen, kit)),
         ),
         slow=calls.slow(kit),
-        timers=calls.timers(kit),
+        timers=(*calls.timers(kit), Timer(by_hand.KIND, by_hand.load, partial(by_hand.decide, kit))),
         ignores=(
             m.MessageReacted,
             m.ContactSeen,

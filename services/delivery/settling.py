@@ -230,18 +230,23 @@ def _given_up(report: Report) -> tuple[str, str]:
 # -------------------------------------------------------------------------------------------------------------- people
 
 
-def by_hand(
-    claim: Claim, *, provider_id: str | None, person: str, why: str, signer: Signer, now: datetime
-) -> Effects | Refusal:
-    """A person settles an uncertain send: accepted as `provider_id`, or (None) failed."""
+def why_not_by_hand(claim: Claim, *, is_sent: bool, now: datetime) -> Refusal | None:
+    """Why a person's word cannot settle this send; None when it can."""
     if claim.state != "uncertain" or claim.begun_at is None:
         return Refusal(
             code="not_uncertain", detail=f"This send is {claim.state}, not uncertain; there is nothing to settle."
         )
-    if provider_id is not None:
-        taken = Accepted(provider_id=provider_id, stanza_id=provider_id)
-        return accepted(claim, taken, None, f"{person}: {why}", signer=signer, now=now)
-    if now < claim.begun_at + HAND_FAILURE_AFTER:
+    if not is_sent and now < claim.begun_at + HAND_FAILURE_AFTER:
         detail = "It may still be on its way; 'not sent' can be settled 10 minutes after the send began."
         return Refusal(code="too_soon", detail=detail)
-    return _failed(claim, "settled_by_person", "A person settled that it was not sent.", now, f"{person}: {why}")
+    return None
+
+
+def by_hand(
+    claim: Claim, provider_id: str | None, early: Report | None, *, evidence: str, signer: Signer, now: datetime
+) -> Effects:
+    """A person settles an uncertain send: accepted as `provider_id`, or (None) failed."""
+    if provider_id is None:
+        return _failed(claim, "settled_by_person", "A person settled that it was not sent.", now, evidence)
+    taken = Accepted(provider_id=provider_id, stanza_id=provider_id)
+    return accepted(claim, taken, early, evidence, signer=signer, now=now)

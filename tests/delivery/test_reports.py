@@ -15,7 +15,6 @@ from contracts import messages as m
 from contracts.channel import Level
 from services.delivery import calls, settling
 from services.delivery.facts import Claim, Report
-from services.delivery.verification import Refusal
 from shared import seal
 from shared.clock import utc_now
 from tests.delivery.waha_double import Behaviour, Reply, taken
@@ -272,23 +271,3 @@ def test_no_order_of_reports_lowers_a_level(levels: list[Level | None]) -> None:
             assert ORDER.index(claim.level) >= ORDER.index(before)
     if "failed" not in levels:
         assert claim.level == max((level for level in (*levels, "pending") if level), key=ORDER.index)
-
-
-def test_a_person_may_settle_not_sent_only_after_ten_minutes() -> None:
-    claim = _claim(state="uncertain", provider_id=None, stanza_id=None)
-    assert claim.begun_at is not None
-    early, late = claim.begun_at + timedelta(minutes=9), claim.begun_at + timedelta(minutes=11)
-    settle: Any = {"provider_id": None, "person": "ana", "why": "the phone shows nothing", "signer": _SIGNER}
-    refused = settling.by_hand(claim, **settle, now=early)
-    assert isinstance(refused, Refusal)
-    assert refused.code == "too_soon"
-    settled = settling.by_hand(claim, **settle, now=late)
-    assert not isinstance(settled, Refusal)
-    assert [type(one) for one in settled.says] == [m.SendFailed]
-
-
-def test_a_person_cannot_settle_what_is_not_uncertain() -> None:
-    settle: Any = {"provider_id": None, "person": "ana", "why": "", "signer": _SIGNER}
-    refused = settling.by_hand(_claim(state="failed"), **settle, now=utc_now() + timedelta(hours=1))
-    assert isinstance(refused, Refusal)
-    assert refused.code == "not_uncertain"
