@@ -6,17 +6,31 @@ an answer is logged here.
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import openai
 from msgspec import Struct
-from openai.types.chat import ChatCompletion
+from openai.types.chat import ChatCompletion, ChatCompletionMessage
 
-from services.conversador.config import Config
 from shared.clock import monotonic
 
 Purpose = Literal["agent_turn", "followup_turn", "checkpoint"]
 CallOutcome = Literal["answered", "content_blocked", "timeout", "unavailable", "refused"]
+
+
+class Endpoint(Protocol):
+    """Where the model is and how patiently it is asked; the service's `Config` is one."""
+
+    @property
+    def model_base_url(self) -> str: ...
+    @property
+    def model_api_key(self) -> str: ...
+    @property
+    def model_timeout_seconds(self) -> float: ...
+    @property
+    def model_retries(self) -> int: ...
+    @property
+    def model_budget_seconds(self) -> float: ...
 
 
 class ToolCall(Struct, frozen=True):
@@ -39,23 +53,27 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What came back. `text` and `tools` are empty unless the call's outcome is `answered`."""
+    """What came back. `text` and `tools` are empty unless the call's outcome is `answered`.
+
+    `failure` is what the client says of a request that failed. It may repeat the request: it is never stored.
+    """
 
     call: Call
     text: str = ""
     tools: tuple[ToolCall, ...] = ()
+    failure: str = ""
 
 
 class Model:
     """Asks the endpoint; failures are values, bounded by retries (with jitter, by the client) and a budget."""
 
-    def __init__(self, config: Config) -> None:
-        self._budget_seconds = config.model_budget_seconds
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._budget_seconds = endpoint.model_budget_seconds
         self._client = openai.AsyncOpenAI(
-            base_url=config.model_base_url,
-            api_key=config.model_api_key,
-            timeout=config.model_timeout_seconds,
-            max_retries=config.model_retries,
+            base_url=endpoint.model_base_url,
+            api_key=endpoint.model_api_key,
+            timeout=endpoint.model_timeout_seconds,
+            max_retries=endpoint.model_retries,
         )
 
     async def ask(
@@ -77,7 +95,7 @@ class Model:
                 completion = await create(model=model, messages=list(messages), **options)
             answer = _answer(completion)
         except (openai.APIError, TimeoutError) as error:
-            answer = _Read(_outcome_of(error))
+            answer = _Read(_outcome_of(error), failure=str(error) or "no answer in time")
         return Answer(
             call=Call(
                 purpose=purpose,
@@ -89,6 +107,7 @@ class Model:
             ),
             text=answer.text,
             tools=answer.tools,
+            failure=answer.failure,
         )
 
     async def close(self) -> None:
@@ -101,24 +120,29 @@ class _Read(Struct, frozen=True):
     tools: tuple[ToolCall, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    failure: str = ""
 
 
 def _answer(completion: object) -> _Read:
     if not isinstance(completion, ChatCompletion):
-        return _Read("unavailable")  # the client hands over what is not JSON as it is
+        # the client hands over what is not JSON as it is
+        return _Read("unavailable", failure="what came back is no completion")
     tokens_in = completion.usage.prompt_tokens if completion.usage else 0
     tokens_out = completion.usage.completion_tokens if completion.usage else 0
     if not completion.choices:  # some endpoints answer an error with status 200
-        return _Read("unavailable", tokens_in=tokens_in, tokens_out=tokens_out)
+        return _Read("unavailable", "", (), tokens_in, tokens_out, "a completion without a choice")
     choice = completion.choices[0]
-    if choice.finish_reason == "content_filter" or choice.message.refusal:
+    message = getattr(choice, "message", None)  # the client does not check what it was given, only shapes it
+    if not isinstance(message, ChatCompletionMessage):
+        return _Read("unavailable", "", (), tokens_in, tokens_out, "a choice without a message")
+    if getattr(choice, "finish_reason", "") == "content_filter" or message.refusal:
         return _Read("content_blocked", tokens_in=tokens_in, tokens_out=tokens_out)
     tools = tuple(
         ToolCall(call.id, call.function.name, call.function.arguments)
-        for call in choice.message.tool_calls or ()
+        for call in message.tool_calls or ()
         if call.type == "function"
     )
-    return _Read("answered", choice.message.content or "", tools, tokens_in, tokens_out)
+    return _Read("answered", message.content or "", tools, tokens_in, tokens_out)
 
 
 def _outcome_of(error: openai.APIError | TimeoutError) -> CallOutcome:

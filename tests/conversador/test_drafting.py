@@ -423,6 +423,18 @@ async def test_needing_a_case_mints_its_id_once_and_an_open_one_needs_none(
     assert "pedido atrasado" in model.drafts_asked[-1]["messages"][1]["content"]
 
 
+@pytest.mark.parametrize("choices", [[], [{}], [{"index": 0, "finish_reason": "stop"}]])
+async def test_an_answer_without_a_message_counts_as_none(
+    scripted: Scripted, conversador_of: OpenConversador, choices: list[dict[str, Any]]
+) -> None:
+    model, url = scripted
+    model.script = lambda _: {**says(""), "choices": choices}
+    one = await conversador_of(url)
+    await one.customer_writes("Oi")
+    await one.run_jobs()
+    assert [h.reason for h in await one.said(m.HandoffRequested)] == ["model_unavailable"]
+
+
 async def test_a_failing_model_is_tried_again_and_then_a_person_gets_the_conversation(
     scripted: Scripted, conversador_of: OpenConversador
 ) -> None:
