@@ -293,6 +293,19 @@ def test_a_leak_that_never_ends_can_be_shown(client: openai.OpenAI) -> None:
     assert [("lead_id" in arguments["text"]) for _, arguments in calls] == [True, True, True]
 
 
+@pytest.mark.parametrize("marker", ["#leak-name", "#leak-description", "#leak-data"])
+def test_a_door_that_the_request_does_not_open_leaks_nothing(client: openai.OpenAI, marker: str) -> None:
+    plainly = spoken(client, customer("Oi"))
+    assert [name for name, _ in spoken(client, customer(f"Oi {marker}"))] == [name for name, _ in plainly]
+    assert "_" not in text_of(spoken(client, customer(f"Oi {marker}")))
+
+
+def test_the_raw_state_is_heard_as_the_conversation_in_it(client: openai.OpenAI) -> None:
+    lines = [{"by": "customer", "text": "Oi, quero remarcar minha consulta de quinta", "at": "2026-09-21T12:00:00Z"}]
+    state = json.dumps({"lead": {"stage": "new"}, "lines": lines})
+    assert "consulta de quinta" in text_of(spoken(client, customer(state)))
+
+
 def test_the_same_request_gets_the_same_answer(client: openai.OpenAI) -> None:
     words = customer("Oi, quanto custa a limpeza?")
     assert spoken(client, words) == spoken(client, words)

@@ -74,6 +74,17 @@ class ChatRequest(Struct):
         return {tool.function.name: tool.function.parameters or {} for tool in self.tools or []}
 
 
+class Line(Struct):
+    by: str
+    text: str
+
+
+class RawState(Struct):
+    """What the operating role is told, as far as a speaking turn hears it."""
+
+    lines: list[Line]
+
+
 @dataclass(frozen=True)
 class Result:
     """What a tool answered in this turn."""
@@ -118,7 +129,7 @@ def read_turn(messages: list[Message]) -> Turn:
         elif message.role == "tool":
             turn.results.append(Result(tools.get(message.tool_call_id or "", ""), message.text))
         elif message.role == "user" or (position and MARK.search(message.text)):
-            hear(turn, message.text)
+            hear_lines(turn, message.text)
         else:
             turn.prompt += f"{message.text}\n"
     return turn
@@ -128,6 +139,20 @@ def read_closed_turn(messages: list[Message]) -> Turn:
     """The same, up to our answer: what follows it is the request to close, and its corrections."""
     answers = [place for place, message in enumerate(messages) if message.role == "assistant" and said(message)]
     return read_turn(messages[: answers[-1] + 1] if answers else messages)
+
+
+def hear_lines(turn: Turn, text: str) -> None:
+    """A user's message; where it is the raw state of the operating role, the lines of the conversation in it."""
+    try:
+        lines = msgspec.json.decode(text, type=RawState).lines
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        hear(turn, text)
+        return
+    for line in lines:
+        if line.by == "customer":
+            hear(turn, line.text)
+        else:
+            turn.reply = line.text
 
 
 def hear(turn: Turn, text: str) -> None:

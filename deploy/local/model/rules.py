@@ -7,6 +7,7 @@ import msgspec
 from deploy.local.model.answer import Answer
 from deploy.local.model.closing import close
 from deploy.local.model.language import listen
+from deploy.local.model.leaking import tell
 from deploy.local.model.operating import operate
 from deploy.local.model.phrases import REPLIES
 from deploy.local.model.request import ChatRequest, JsonSchema, read_turn
@@ -20,7 +21,8 @@ def answer(request: ChatRequest) -> Answer:
     if asked is not None:
         return close(request.messages, asked.schema) if asked.name == "checkpoint" else choose(request, asked)
     if "send_message" in tools:
-        return speak(read_turn(request.messages), tools)
+        turn = read_turn(request.messages)
+        return tell(turn, request.tools or ()) or speak(turn, tools)
     if tools:
         return operate(request.messages, tools)
     turn = read_turn(request.messages)
