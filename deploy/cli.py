@@ -14,6 +14,7 @@ from rich.console import Console
 from contracts import generate
 from contracts.topology import BY_ROOT, SERVICES, Topic
 from deploy import lanes, recover_command, sends
+from deploy.leak import command as leak
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -38,6 +39,7 @@ app.add_typer(database, name="database")
 app.add_typer(demo, name="demo")
 app.add_typer(lanes.app, name="lanes")
 app.add_typer(sends.app, name="sends")
+app.add_typer(leak.app, name="leak")
 app.command("recover")(recover_command.recover)
 
 console = Console(highlight=False)
