@@ -7,6 +7,7 @@ Laws
 - The watchdog ends a dispatch whose call vanished: never called → back into the queue, perhaps called → uncertain.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -221,7 +222,7 @@ async def _work_call(kit: Kit, prepared: Prepared) -> Fate | TooLate:
 
 async def _finish_call(kit: Kit, tx: Tx, job: Job, prepared: Prepared, fate: Fate | TooLate) -> Effects:
     await heard.one_after_the_other(tx, [prepared.claim.channel_id])
-    claim = await claims.locked(tx, prepared.claim.decision_id)
+    claim, waiting = await claims.of_text(tx, prepared.claim.decision_id)
     if claim is None or claim.token != prepared.claim.token:
         return NOTHING  # the watchdog gave this dispatch up before its attempt began
     settled = settling.not_called() if isinstance(fate, TooLate) else fate
@@ -229,8 +230,10 @@ async def _finish_call(kit: Kit, tx: Tx, job: Job, prepared: Prepared, fate: Fat
     _log.info("the channel answered", decision=str(claim.decision_id), attempt=claim.attempts, fate=name)
     if name == "try_again":
         metrics.SENDS.labels("try_again").inc()
-    early = await _early(tx, claim, settled)
-    return counted(settling.of_fate(claim, settled, early, signer=kit.signer, cause=job.id, now=await tx.now()))
+    early, now = await _early(tx, claim, settled), await tx.now()
+    ended = settling.of_fate(claim, settled, early, signer=kit.signer, cause=job.id, now=now)
+    left = await _left_over(tx, claim, settled, early, waiting)
+    return counted(ended + settling.of_reports(left, signer=kit.signer, now=now))
 
 
 async def _early(tx: Tx, claim: Claim, fate: Fate) -> Report | None:
@@ -241,12 +244,22 @@ async def _early(tx: Tx, claim: Claim, fate: Fate) -> Report | None:
         case Uncertain() if claim.message_id:
             return await heard.early(tx, claim, [claim.message_id])
         case Uncertain():
-            echo = await heard.early_echo_of_text(tx, claim)
-            if echo is None:
-                return None
-            return await heard.early(tx, claim, [echo])
+            echoes = await heard.early_echoes_of_text(tx, claim)
+            return await heard.early(tx, claim, echoes[:1])
         case _:
             return None
+
+
+async def _left_over(
+    tx: Tx, claim: Claim, fate: Fate, early: Report | None, waiting: Sequence[Claim]
+) -> list[tuple[Claim, Report]]:
+    """Echoes of the text that waited for the call's end and are not its own, for the sends that wait for one."""
+    if not waiting:
+        return []
+    own = {fate.stanza_id, fate.provider_id} if isinstance(fate, Accepted) else {early.provider_id if early else ""}
+    echoes = [one for one in await heard.early_echoes_of_text(tx, claim) if one not in own]
+    pairs = zip(waiting, echoes, strict=False)
+    return [(other, report) for other, echo in pairs if (report := await heard.early(tx, other, [echo]))]
 
 
 # ------------------------------------------------------------------------------------------------------------ watchdog
@@ -258,6 +271,7 @@ class Overdue(msgspec.Struct, frozen=True):
     claim: Claim
     was_begun: bool
     early: Report | None
+    left: Sequence[tuple[Claim, Report]]
 
 
 async def _load_overdue(tx: Tx, job: Job) -> Overdue | None:
@@ -266,10 +280,13 @@ async def _load_overdue(tx: Tx, job: Job) -> Overdue | None:
     if channel_id is None:
         return None
     await heard.one_after_the_other(tx, [channel_id])
-    claim = await claims.locked(tx, payload.decision_id)
+    claim, waiting = await claims.of_text(tx, payload.decision_id)
     if claim is None or claim.state != "dispatching" or claim.token != payload.token:
         return None
-    return Overdue(claim, await claims.has_attempt(tx, claim), await _early(tx, claim, NO_RESULT))
+    was_begun = await claims.has_attempt(tx, claim)
+    fate = NO_RESULT if was_begun else settling.not_called()
+    early = await _early(tx, claim, fate)
+    return Overdue(claim, was_begun, early, await _left_over(tx, claim, fate, early, waiting))
 
 
 def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
@@ -277,10 +294,12 @@ def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
     if overdue is None:
         return NOTHING
     claim = overdue.claim
+    left = counted(settling.of_reports(overdue.left, signer=kit.signer, now=job.now))
     gone = Effects(cancels=[CancelJobs(CALL, str(claim.decision_id))])
     if not overdue.was_begun:
-        return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now))
-    return counted(settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now))
+        return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now)) + left
+    ended = settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now)
+    return counted(ended) + left
 
 
 # ----------------------------------------------------------------------------------------------------------- reconcile
