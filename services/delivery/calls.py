@@ -19,7 +19,7 @@ from contracts import messages as m
 from contracts.channel import Accepted, CannotSend, Failed, Fate, HttpRequest, Uncertain
 from services.delivery import dispatch, metrics, settling
 from services.delivery.adapters import WahaAdapter
-from services.delivery.dispatch import BEGIN, CALL, OVERDUE, RECONCILE, RESERVE, ForDecision
+from services.delivery.dispatch import BEGIN, CALL, EARLY, OVERDUE, RECONCILE, RESERVE, ForDecision
 from services.delivery.facts import Claim, Number, Report
 from services.delivery.kit import Kit
 from services.delivery.sender import Call, TooLate
@@ -53,6 +53,7 @@ def timers(kit: Kit) -> tuple[Timer, ...]:
     return (
         Timer(BEGIN, partial(_load_begin, kit), partial(on_begin, kit)),
         Timer(OVERDUE, _load_overdue, partial(on_overdue, kit)),
+        Timer(EARLY, _load_early, partial(on_early, kit)),
     )
 
 
@@ -300,6 +301,28 @@ def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
         return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now)) + left
     ended = settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now)
     return counted(ended) + left
+
+
+# ----------------------------------------------------------------------------------------------------- after a restore
+
+
+async def _load_early(tx: Tx, job: Job) -> list[tuple[Claim, Report]]:
+    payload = _payload.decode(job.payload)
+    channel_id = await claims.channel_of(tx, payload.decision_id)
+    if channel_id is None:
+        return []
+    await heard.one_after_the_other(tx, [channel_id])
+    claim, waiting = await claims.of_text(tx, payload.decision_id)
+    if claim is None or claim.state != "uncertain":
+        return []
+    early = await _early(tx, claim, NO_RESULT)
+    own = [(claim, early)] if early else []
+    return own + await _left_over(tx, claim, NO_RESULT, early, waiting)
+
+
+def on_early(kit: Kit, job: Job, news: Sequence[tuple[Claim, Report]]) -> Effects:
+    """What had come of a send that a restore left uncertain: who recovers the database has no key for a receipt."""
+    return counted(settling.of_reports(news, signer=kit.signer, now=job.now))
 
 
 # ----------------------------------------------------------------------------------------------------------- reconcile
