@@ -62,19 +62,18 @@ select conversation_id, (select count(*) from alias a join unnest($3::text[], $4
 from chat join conversation c using (conversation_id) where chat.channel_id = $1 and chat.chat = $2
 """
 _LOCK: Final = "select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name"
+_HOLD: Final = "select from conversation where conversation_id = any($1) order by conversation_id for update"
 _PLACE: Final = """
 select c.conversation_id, c.contact_id, c.context_revision, c.language, c.last_outbound, p.name,
   coalesce(p.consent in ('opted_out', 'erasure_requested'), false) as is_opted_out,
   exists (select from alias a where a.contact_id = p.contact_id and a.form = 'phone') as has_phone
-from conversation c join contact p using (contact_id) where c.conversation_id = $1 for update of c
+from conversation c join contact p using (contact_id) where c.conversation_id = $1
 """
 
 
 async def hold(tx: Tx, conversations: Sequence[UUID]) -> None:
     """Lock them until the transaction ends, in an order that all keep."""
-    await tx.rows(
-        "select from conversation where conversation_id = any($1) order by conversation_id for update", conversations
-    )
+    await tx.rows(_HOLD, conversations)
 
 
 async def find_or_open(tx: Tx, channel: Channel, who: Who, language: str) -> Place:
@@ -98,6 +97,8 @@ async def locked(tx: Tx, conversation_id: UUID) -> Place:
 
 
 async def _place_row(tx: Tx, conversation_id: UUID) -> Row:
+    """Locked first, and read when it is: who waits for a merge sees what the merge made of the contact."""
+    await hold(tx, [conversation_id])
     row = await tx.row(_PLACE, conversation_id)
     assert row is not None, "conversations are never deleted"
     return row
