@@ -15,7 +15,7 @@ from services.ingest.store import heard as heard_store
 from services.ingest.store import people, sends
 from services.ingest.store.people import Place
 from services.ingest.store.sends import Held
-from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, each, no_facts
+from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, each
 from shared.config import ConfigError
 from shared.db import Tx
 from shared.retention import Class
@@ -90,9 +90,13 @@ def conversations_first(load_one: Callable[[Tx, Heard[Any]], Awaitable[Held | No
     return load
 
 
-def on_consent_changed(heard: Heard[m.ConsentChanged], _facts: None) -> Effects:
+async def load_survivor(tx: Tx, heard: Heard[m.ConsentChanged]) -> UUID | None:
+    return await people.merged_into(tx, heard.message.contact_id)
+
+
+def on_consent_changed(heard: Heard[m.ConsentChanged], survivor: UUID | None) -> Effects:
     """Only who is opted out can opt in again: the detector must know."""
-    return Effects(writes=[people.consent(heard.message.contact_id, heard.message.state)])
+    return Effects(writes=[people.consent(heard.message.contact_id, survivor, heard.message.state)])
 
 
 def on_echo_hold_over(job: Job, facts: tuple[Held, Place, echo.OwnSend | None] | None) -> Effects:
@@ -120,7 +124,7 @@ def handlers(config: Config) -> Handlers:
         quick=(
             Quick(m.SendBegun, conversations_first(load_held_for_begun), on_send_begun),
             Quick(m.SendAccepted, conversations_first(load_held_for_accepted), on_send_accepted),
-            Quick(m.ConsentChanged, no_facts, on_consent_changed),
+            Quick(m.ConsentChanged, each(load_survivor), on_consent_changed),
         ),
         timers=(Timer(ECHO_HOLD, load_hold, on_echo_hold_over, after_hearing_seconds=config.echo_hearing_seconds),),
         ignores=(m.SendUncertain, m.SendFailed, m.SendRefused, m.SendStatusChanged),

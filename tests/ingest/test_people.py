@@ -81,6 +81,13 @@ async def test_a_message_beside_a_merge_is_of_the_one_who_is_left_with_the_opt_o
     assert said.conversation_id == (by_phone if chat == CUSTOMER else by_lid).conversation_id
 
 
+async def test_an_opt_out_heard_beside_a_merge_is_that_of_the_one_who_is_left(edge: Edge) -> None:
+    by_phone, by_lid = await heard(edge, inbound("3A1"), inbound("3A2", chat=LID))
+    await beside_a_merge(edge, edge.bench.hear(consent(by_phone, "opted_out")))
+    sql = "select consent from contact where contact_id = $1"
+    assert await edge.bench.value(sql, by_lid.contact_id) == "opted_out"
+
+
 async def test_a_number_that_passed_to_somebody_else_does_not_bring_its_history(edge: Edge) -> None:
     first, second = await heard(
         edge, inbound("3A1", chat=LID, **PHONE_HINT), inbound("3A2", chat="990000000000999@lid", **PHONE_HINT)

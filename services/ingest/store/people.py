@@ -218,10 +218,11 @@ def rename(contact_id: UUID, name: str) -> Write:
     return Write("update contact set name = $2 where contact_id = $1", (contact_id, name))
 
 
-def consent(contact_id: UUID, state: str) -> Write:
+async def merged_into(tx: Tx, contact_id: UUID) -> UUID | None:
+    """Who the contact turned out to be; its row is locked: a merge is waited for, or waits."""
+    return await tx.value("select merged_into from contact where contact_id = $1 for update", contact_id)
+
+
+def consent(contact_id: UUID, survivor: UUID | None, state: str) -> Write:
     """What guardrails holds, also for who the contact was merged into."""
-    return Write(
-        """update contact set consent = $2 where contact_id = $1
-           or contact_id = (select merged_into from contact where contact_id = $1)""",
-        (contact_id, state),
-    )
+    return Write("update contact set consent = $3 where contact_id in ($1, $2)", (contact_id, survivor, state))
