@@ -1,5 +1,6 @@
 """The webhook edge of ingest on a real database, and a WAHA that signs what it posts."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -79,6 +80,11 @@ class Edge:
 
     async def revision(self) -> int:
         return await self.bench.value("select coalesce(max(context_revision), 0) from conversation")
+
+    async def is_over_or_waits(self, task: asyncio.Task[Any]) -> bool:
+        """For what is begun beside a transaction that holds a lock."""
+        sql = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        return task.done() or await self.bench.value(sql) > 0
 
     async def conversation(self) -> UUID:
         """The one conversation there is."""

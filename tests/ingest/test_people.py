@@ -60,13 +60,8 @@ async def beside_a_merge(edge: Edge, work: Coroutine[Any, Any, Any]) -> Any:
     async with edge.bench.db.transaction() as tx:
         await people.find_or_open(tx, edge.channel, people.Who(chat=LID, phone="5511900001234"), "pt-BR")
         task = asyncio.create_task(work)
-        await until(lambda: is_over_or_waits(edge, task))
+        await until(lambda: edge.is_over_or_waits(task))
     return await task
-
-
-async def is_over_or_waits(edge: Edge, task: asyncio.Task[Any]) -> bool:
-    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    return task.done() or await edge.bench.value(waiting) > 0
 
 
 @pytest.mark.parametrize("chat", [CUSTOMER, LID])
