@@ -311,6 +311,13 @@ def phone_reply(held: Held, place: Place) -> Effects:
     return Effects(writes=writes, says=[said])
 
 
+def changed_meanwhile(held: Held) -> Effects:
+    """Nobody claimed it, and a person of ours changed it while it was held: the new words have been said, or that it
+    was deleted; the old ones are nobody's any more.
+    """
+    return Effects(writes=[sends.release(held.held_id)])
+
+
 def theirs(cause: UUID) -> UUID:
     """The id of the message that a webhook brought."""
     return derived_id(cause, "message")

@@ -13,6 +13,7 @@ from services.ingest.config import Channels, Config, load_channels
 from services.ingest.hearing import ECHO_HOLD
 from services.ingest.store import heard as heard_store
 from services.ingest.store import people, sends
+from services.ingest.store.heard import Target
 from services.ingest.store.people import Place
 from services.ingest.store.sends import Held
 from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Load, Quick, Timer, each
@@ -120,17 +121,29 @@ def on_consent_changed(heard: Heard[m.ConsentChanged], survivor: UUID | None) ->
     return Effects(writes=[people.consent(heard.message.contact_id, survivor, heard.message.state)])
 
 
-def on_echo_hold_over(job: Job, facts: tuple[Held, Place, echo.OwnSend | None] | None) -> Effects:
+class HoldOver(NamedTuple):
+    """A hold that is over: whose words they may be, and the message as it is by now."""
+
+    held: Held
+    place: Place
+    send: echo.OwnSend | None
+    message: Target | None
+
+
+def on_echo_hold_over(job: Job, over: HoldOver | None) -> Effects:
     """Whose words were they? Our send's if one is known by now; else a person answered on the phone."""
-    if facts is None:
+    if over is None:
         return NOTHING
-    held, place, send = facts
-    known = hearing.news(held, place)
-    return known + (hearing.phone_reply(held, place) if send is None else hearing.claimed(held, send, job.now))
+    known = hearing.news(over.held, over.place)
+    if over.send is not None:
+        return known + hearing.claimed(over.held, over.send, job.now)
+    if over.message is not None and over.message.is_changed:
+        return known + hearing.changed_meanwhile(over.held)
+    return known + hearing.phone_reply(over.held, over.place)
 
 
 def handlers(config: Config) -> Handlers:
-    async def load_hold(tx: Tx, job: Job) -> tuple[Held, Place, echo.OwnSend | None] | None:
+    async def load_hold(tx: Tx, job: Job) -> HoldOver | None:
         found = await sends.peek(tx, UUID(job.key))
         if found is None:
             return None
@@ -142,7 +155,8 @@ def handlers(config: Config) -> Handlers:
             return None
         candidates = await sends.candidates(tx, held.channel_id, held.stanza_id, held.digests)
         send = echo.match(held.stanza_id, candidates, now=held.held_at, copy_seconds=config.echo_copy_seconds)
-        return held, place, send
+        message = await heard_store.target(tx, held.channel_id, held.stanza_id, is_from_me=True)
+        return HoldOver(held, place, send, message)
 
     return Handlers(
         quick=(

@@ -129,8 +129,8 @@ def edited(stanza: str, target: str, text: str, chat: str = CUSTOMER, **fields: 
     return event("message.edited", **(known | fields))
 
 
-def revoked(target: str, chat: str = CUSTOMER) -> Shape:
-    after = {"id": f"false_{chat}_A{target}", "from": chat, "fromMe": False}
+def revoked(target: str, chat: str = CUSTOMER, *, is_from_me: bool = False) -> Shape:
+    after = {"id": f"{str(is_from_me).lower()}_{chat}_A{target}", "from": chat, "fromMe": is_from_me}
     return event("message.revoked", after=after, before=None, revokedMessageId=target)
 
 
