@@ -7,6 +7,7 @@ Laws
 - The watchdog ends a dispatch whose call vanished: never called → back into the queue, perhaps called → uncertain.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +19,7 @@ from contracts import messages as m
 from contracts.channel import Accepted, CannotSend, Failed, Fate, HttpRequest, Uncertain
 from services.delivery import dispatch, metrics, settling
 from services.delivery.adapters import WahaAdapter
-from services.delivery.dispatch import BEGIN, CALL, OVERDUE, RECONCILE, RESERVE, ForDecision
+from services.delivery.dispatch import BEGIN, CALL, EARLY, OVERDUE, RECONCILE, RESERVE, ForDecision
 from services.delivery.facts import Claim, Number, Report
 from services.delivery.kit import Kit
 from services.delivery.sender import Call, TooLate
@@ -52,6 +53,7 @@ def timers(kit: Kit) -> tuple[Timer, ...]:
     return (
         Timer(BEGIN, partial(_load_begin, kit), partial(on_begin, kit)),
         Timer(OVERDUE, _load_overdue, partial(on_overdue, kit)),
+        Timer(EARLY, _load_early, partial(on_early, kit)),
     )
 
 
@@ -221,7 +223,7 @@ async def _work_call(kit: Kit, prepared: Prepared) -> Fate | TooLate:
 
 async def _finish_call(kit: Kit, tx: Tx, job: Job, prepared: Prepared, fate: Fate | TooLate) -> Effects:
     await heard.one_after_the_other(tx, [prepared.claim.channel_id])
-    claim = await claims.locked(tx, prepared.claim.decision_id)
+    claim, waiting = await claims.of_text(tx, prepared.claim.decision_id)
     if claim is None or claim.token != prepared.claim.token:
         return NOTHING  # the watchdog gave this dispatch up before its attempt began
     settled = settling.not_called() if isinstance(fate, TooLate) else fate
@@ -229,8 +231,10 @@ async def _finish_call(kit: Kit, tx: Tx, job: Job, prepared: Prepared, fate: Fat
     _log.info("the channel answered", decision=str(claim.decision_id), attempt=claim.attempts, fate=name)
     if name == "try_again":
         metrics.SENDS.labels("try_again").inc()
-    early = await _early(tx, claim, settled)
-    return counted(settling.of_fate(claim, settled, early, signer=kit.signer, cause=job.id, now=await tx.now()))
+    early, now = await _early(tx, claim, settled), await tx.now()
+    ended = settling.of_fate(claim, settled, early, signer=kit.signer, cause=job.id, now=now)
+    left = await _left_over(tx, claim, settled, early, waiting)
+    return counted(ended + settling.of_reports(left, signer=kit.signer, now=now))
 
 
 async def _early(tx: Tx, claim: Claim, fate: Fate) -> Report | None:
@@ -241,12 +245,22 @@ async def _early(tx: Tx, claim: Claim, fate: Fate) -> Report | None:
         case Uncertain() if claim.message_id:
             return await heard.early(tx, claim, [claim.message_id])
         case Uncertain():
-            echo = await heard.early_echo_of_text(tx, claim)
-            if echo is None:
-                return None
-            return await heard.early(tx, claim, [echo])
+            echoes = await heard.early_echoes_of_text(tx, claim)
+            return await heard.early(tx, claim, echoes[:1])
         case _:
             return None
+
+
+async def _left_over(
+    tx: Tx, claim: Claim, fate: Fate, early: Report | None, waiting: Sequence[Claim]
+) -> list[tuple[Claim, Report]]:
+    """Echoes of the text that waited for the call's end and are not its own, for the sends that wait for one."""
+    if not waiting:
+        return []
+    own = {fate.stanza_id, fate.provider_id} if isinstance(fate, Accepted) else {early.provider_id if early else ""}
+    echoes = [one for one in await heard.early_echoes_of_text(tx, claim) if one not in own]
+    pairs = zip(waiting, echoes, strict=False)
+    return [(other, report) for other, echo in pairs if (report := await heard.early(tx, other, [echo]))]
 
 
 # ------------------------------------------------------------------------------------------------------------ watchdog
@@ -258,6 +272,7 @@ class Overdue(msgspec.Struct, frozen=True):
     claim: Claim
     was_begun: bool
     early: Report | None
+    left: Sequence[tuple[Claim, Report]]
 
 
 async def _load_overdue(tx: Tx, job: Job) -> Overdue | None:
@@ -266,10 +281,13 @@ async def _load_overdue(tx: Tx, job: Job) -> Overdue | None:
     if channel_id is None:
         return None
     await heard.one_after_the_other(tx, [channel_id])
-    claim = await claims.locked(tx, payload.decision_id)
+    claim, waiting = await claims.of_text(tx, payload.decision_id)
     if claim is None or claim.state != "dispatching" or claim.token != payload.token:
         return None
-    return Overdue(claim, await claims.has_attempt(tx, claim), await _early(tx, claim, NO_RESULT))
+    was_begun = await claims.has_attempt(tx, claim)
+    fate = NO_RESULT if was_begun else settling.not_called()
+    early = await _early(tx, claim, fate)
+    return Overdue(claim, was_begun, early, await _left_over(tx, claim, fate, early, waiting))
 
 
 def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
@@ -277,10 +295,34 @@ def on_overdue(kit: Kit, job: Job, overdue: Overdue | None) -> Effects:
     if overdue is None:
         return NOTHING
     claim = overdue.claim
+    left = counted(settling.of_reports(overdue.left, signer=kit.signer, now=job.now))
     gone = Effects(cancels=[CancelJobs(CALL, str(claim.decision_id))])
     if not overdue.was_begun:
-        return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now))
-    return counted(settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now))
+        return gone + counted(settling.again(claim, settling.not_called(), job.id, job.now)) + left
+    ended = settling.unknown(claim, NO_RESULT, overdue.early, signer=kit.signer, cause=job.id, now=job.now)
+    return counted(ended) + left
+
+
+# ----------------------------------------------------------------------------------------------------- after a restore
+
+
+async def _load_early(tx: Tx, job: Job) -> list[tuple[Claim, Report]]:
+    payload = _payload.decode(job.payload)
+    channel_id = await claims.channel_of(tx, payload.decision_id)
+    if channel_id is None:
+        return []
+    await heard.one_after_the_other(tx, [channel_id])
+    claim, waiting = await claims.of_text(tx, payload.decision_id)
+    if claim is None or claim.state != "uncertain":
+        return []
+    early = await _early(tx, claim, NO_RESULT)
+    own = [(claim, early)] if early else []
+    return own + await _left_over(tx, claim, NO_RESULT, early, waiting)
+
+
+def on_early(kit: Kit, job: Job, news: Sequence[tuple[Claim, Report]]) -> Effects:
+    """What had come of a send that a restore left uncertain: who recovers the database has no key for a receipt."""
+    return counted(settling.of_reports(news, signer=kit.signer, now=job.now))
 
 
 # ----------------------------------------------------------------------------------------------------------- reconcile

@@ -30,6 +30,7 @@ RESERVE: Final = "reserve"
 CALL: Final = "call"
 OVERDUE: Final = "overdue"
 RECONCILE: Final = "reconcile"
+EARLY: Final = "early"
 
 
 class ForDecision(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Laws
 - What is there is never taken back: an accepted, failed or cancelled claim stays, a level only goes forward.
-- Begun and without an end that the stream knows: uncertain, said so, and settled by what the channel says later. The
+- Begun and without an end that the stream knows: uncertain, said so, and settled by what the channel said or says. The
   same of a dispatch that the database still shows: its call may have been made in the part of the past that is lost.
 - Nothing here sends, or leads to a send.
 """
@@ -17,6 +17,7 @@ import msgspec
 from contracts import messages as m
 from contracts.channel import Accepted, Level, Uncertain, advance
 from services.delivery import settling
+from services.delivery.dispatch import EARLY
 from services.delivery.facts import Claim
 from services.delivery.store import claims, recovered
 from shared import seal
@@ -106,7 +107,7 @@ def after_it_was_made(claim: Claim, past: Past, now: datetime) -> Effects:
     if past.accepted is not None:
         return Effects(writes=[_receipt(claim, past.accepted)])
     if past.state in {"begun", "uncertain"}:
-        told = settling.uncertain(claim, LOST, derived_id(claim.decision_id, "recovered"), now)
+        told = _unknown(claim, now)
         return told if past.state == "begun" else Effects(jobs=told.jobs)
     return NOTHING
 
@@ -149,7 +150,10 @@ def _uncertain(claim: Claim, past: Past, now: datetime) -> Effects:
 
 
 def _unknown(claim: Claim, now: datetime) -> Effects:
-    return settling.uncertain(claim, LOST, derived_id(claim.decision_id, "recovered"), now)
+    """Uncertain, and what came of it before this is looked for in the database."""
+    told = settling.uncertain(claim, LOST, derived_id(claim.decision_id, "recovered"), now)
+    look = settling.job(EARLY, derived_id(claim.decision_id, EARLY), claim)
+    return told + Effects(jobs=[look])
 
 
 def _level(claim: Claim, past: Past | None) -> Effects:

@@ -6,6 +6,7 @@ Laws
 - `uncertain` is left by evidence only, and never by sending again.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, assert_never
 from uuid import UUID
@@ -197,6 +198,14 @@ def of_report(claim: Claim, report: Report, *, signer: Signer, now: datetime) ->
         return NOTHING
     taken = Accepted(provider_id=report.provider_id, stanza_id=report.provider_id)
     return accepted(claim, taken, report, f"{report.source} {report.provider_id}", signer=signer, now=now)
+
+
+def of_reports(news: Sequence[tuple[Claim, Report]], *, signer: Signer, now: datetime) -> Effects:
+    """Each report to its claim."""
+    effects = NOTHING
+    for claim, report in news:
+        effects += of_report(claim, report, signer=signer, now=now)
+    return effects
 
 
 def proves_acceptance(report: Report) -> bool:

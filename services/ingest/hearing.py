@@ -33,7 +33,7 @@ from services.ingest.config import Channel
 from services.ingest.echo import OwnSend
 from services.ingest.store import heard, people, sends
 from services.ingest.store.heard import Target
-from services.ingest.store.people import Place
+from services.ingest.store.people import Number, Place
 from services.ingest.store.sends import Held
 from shared.bus import NOTHING, CancelJobs, Effects, StartJob
 from shared.db import Write
@@ -83,7 +83,7 @@ def decide(event: Event, known: Known) -> Decision:
         case _:
             assert known.place is not None, "every event of a chat has its place"
             decided = _in_place(event, known, known.place)
-            return replace(decided, action=action, effects=_news(known, known.place) + decided.effects)
+            return replace(decided, action=action, effects=news(known.channel, known.place) + decided.effects)
 
 
 def _in_place(event: Event, known: Known, place: Place) -> Decision:
@@ -107,14 +107,14 @@ def _in_place(event: Event, known: Known, place: Place) -> Decision:
     return Decision("ignore", effects)
 
 
-def _news(known: Known, place: Place) -> Effects:
+def news(number: Number, place: Place) -> Effects:
     """What was learned about the person, once."""
     if not place.has_news:
         return NOTHING
     seen = m.ContactSeen(
-        tenant=known.channel.tenant,
+        tenant=number.tenant,
         contact_id=place.contact_id,
-        channel_id=known.channel.channel_id,
+        channel_id=number.channel_id,
         name=place.name,
         has_phone=place.has_phone,
         is_new=place.is_new,
@@ -309,6 +309,13 @@ def phone_reply(held: Held, place: Place) -> Effects:
         heard.last_outbound(place.conversation_id, outbound.kind(held.text)),
     ]
     return Effects(writes=writes, says=[said])
+
+
+def changed_meanwhile(held: Held) -> Effects:
+    """Nobody claimed it, and a person of ours changed it while it was held: the new words have been said, or that it
+    was deleted; the old ones are nobody's any more.
+    """
+    return Effects(writes=[sends.release(held.held_id)])
 
 
 def theirs(cause: UUID) -> UUID:

@@ -54,7 +54,7 @@ async def hear(context: Context[Config], channel: Channel, event: ChannelEvent, 
         known = Known(channel, cause, unit.now, echo_hold_seconds=context.config.echo_hold_seconds)
         known = await _look_up(unit.tx, context.config, event, known)
         decision = hearing.decide(event, known)
-        if isinstance(event, Inbound):
+        if isinstance(event, Inbound | FromMe):
             decision = replace(decision, effects=decision.effects + await _overtaken(unit.tx, event, known))
         kept = await _kept(unit.tx, event, known, decision, raw)
         await unit.perform(decision.effects + Effects(writes=[kept]))
@@ -76,17 +76,21 @@ async def _kept(tx: Tx, event: hearing.Event, known: Known, decision: Decision, 
     )
 
 
-async def _overtaken(tx: Tx, event: Inbound, known: Known) -> Effects:
-    """What came before its message follows it now."""
+async def _overtaken(tx: Tx, event: Inbound | FromMe, known: Known) -> Effects:
+    """What came before its message follows it now. What our people changed is never the customer's message."""
     channel, place = known.channel, known.place
     assert place is not None
+    is_ours = isinstance(event, FromMe)
     changes = [
         early.Change(raw_id, change)
         for raw_id, arrived_at, body in await heard.awaiting(tx, channel.channel_id, event.stanza_id)
-        if isinstance(change := _read_again(channel, body, arrived_at), Edited | Revoked) and not change.is_from_me
+        if isinstance(change := _read_again(channel, body, arrived_at), Edited | Revoked)
+        and (is_ours or not change.is_from_me)
     ]
-    target = Target(hearing.theirs(known.cause), place.conversation_id, is_ours=False)
-    after = replace(place, context_revision=place.context_revision + 1, has_news=False)
+    message_id = hearing.ours(channel.channel_id, event.stanza_id) if is_ours else hearing.theirs(known.cause)
+    target = Target(message_id, place.conversation_id, is_ours=is_ours)
+    revision = place.context_revision + (0 if is_ours else 1)
+    after = replace(place, context_revision=revision, has_news=False)
     return early.settle(changes, replace(known, place=after), target)
 
 
@@ -107,6 +111,7 @@ async def _look_up(tx: Tx, config: Config, event: hearing.Event, known: Known) -
             place = None if target is None else await people.locked(tx, target.conversation_id)
             return replace(known, target=target, place=place)
         case FromMe():
+            await heard.lock_stanza(tx, channel.channel_id, event.stanza_id)
             place = await _place(tx, config, channel, event)
             return await _with_send(tx, config, event, replace(known, place=place))
         case Inbound() | Reacted() | Acked():

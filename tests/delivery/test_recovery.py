@@ -1,6 +1,7 @@
 """What the stream says of a send, as the claim that it leads to; whatever the database still knows."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -139,6 +140,22 @@ async def test_what_the_stream_does_not_know_is_uncertain_if_its_call_may_have_b
         assert await recovered.all_unsettled(unit.tx) == [command.snapshot.decision_id]
     await bring(world, command, ())
     assert (await state_of(world, command.snapshot.decision_id))[0] == becomes
+
+
+@pytest.mark.parametrize("words", [(), ("begun",)], ids=["its call was under way", "its claim is gone"])
+async def test_what_the_channel_said_before_the_claim_was_uncertain_settles_it(world: World, words: Words) -> None:
+    command = world.command()
+    if not words:
+        async with world.bench.unit(tenant=command.tenant, cause=uuid4()) as unit:
+            sql = f"update claim set {AS_IT_STOOD['dispatching']} where decision_id = $1"
+            await unit.tx.write([claims.insert(command, utc_now()), Write(sql, (command.snapshot.decision_id,))])
+    await world.bench.hear(world.echo(at=utc_now() + timedelta(minutes=1)))
+    await world.bench.hear(world.status("device"))
+    assert [type(one) for one in await bring(world, command, words)] == [m.SendUncertain]
+    await world.run()
+    assert await world.said() == ["SendAccepted", "SendStatusChanged"]
+    assert await state_of(world, command.snapshot.decision_id) == ("accepted", "delivered")
+    assert await world.bench.value("select count(*) from receipt") == 1
 
 
 async def test_a_beginning_that_the_database_knows_is_not_doubted(world: World) -> None:

@@ -114,6 +114,72 @@ async def test_an_echo_heard_during_a_dispatch_whose_end_was_lost_settles_it(wor
     assert await world.said() == ["SendBegun", "SendAccepted"]
 
 
+OTHER = "3EB0FFFFFFFFFFFFFFFFF2"
+ENDS: dict[str, tuple[Behaviour, str, str]] = {
+    "answered with its id": (taken(STANZA), "uncertain", "accepted"),
+    "answered with another id": (taken(OTHER), "accepted", "accepted"),
+    "broke": ("reset", "uncertain", "accepted"),
+    "was refused": (Reply(400), "accepted", "failed"),
+    "may be made again": (Reply(422), "accepted", "claimed"),
+}
+"""How the call of a text sent again ends → what becomes of the first send and of the second."""
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_an_echo_that_comes_while_the_text_is_sent_again_waits_for_the_end_of_that_call(
+    world: World, end: str
+) -> None:
+    first, second = await _uncertain(world), world.command()
+    reply, *become = ENDS[end]
+    world.waha.script = [reply]
+    await world.bench.hear(second)
+    await world.begin()
+    await world.bench.hear(world.echo())
+    assert await world.states(first, second) == ["uncertain", "dispatching"]
+    await world.run()
+    assert await world.states(first, second) == become
+    assert await world.bench.value("select count(*) from receipt") == become.count("accepted")
+    assert await world.bench.rows("select from attempt where code = 'interrupted'") == []
+
+
+@pytest.mark.parametrize(("is_called", "become"), [(True, ["uncertain", "accepted"]), (False, ["accepted", "claimed"])])
+async def test_an_echo_that_waits_for_a_call_that_vanished_is_not_lost(
+    world: World, is_called: bool, become: list[str]
+) -> None:
+    first, second = await _uncertain(world), world.command()
+    await world.bench.hear(second)
+    await world.begin()
+    if is_called:
+        await world.prepare_call()
+    await world.bench.hear(world.echo())
+    await world.bench.rows("delete from job where kind = 'call'")
+    await world.bench.rows("update job set due_at = clock_timestamp() where kind = 'overdue'")
+    await world.run()
+    assert await world.states(first, second) == become
+
+
+async def test_of_two_echoes_that_wait_for_a_call_each_settles_one_send(world: World) -> None:
+    first, second = await _uncertain(world), world.command()
+    world.waha.script = ["reset"]
+    await world.bench.hear(second)
+    await world.begin()
+    await world.bench.hear(world.echo())
+    await world.bench.hear(world.echo(OTHER))
+    await world.bench.hear(world.status("device", OTHER))
+    await world.run()
+    assert await world.states(first, second) == ["accepted", "accepted"]
+    assert await world.bench.value("select level from claim where provider_id = $1", OTHER) == "delivered"
+
+
+async def test_an_echo_from_before_the_text_was_sent_again_is_of_the_first_send(world: World) -> None:
+    first, second = await _uncertain(world), world.command()
+    await world.bench.hear(second)
+    await world.begin()
+    await world.bench.rows("update claim set begun_at = begun_at - interval '1 minute' where state = 'uncertain'")
+    await world.bench.hear(world.echo(at=utc_now() - timedelta(seconds=30)))
+    assert await world.states(first, second) == ["accepted", "dispatching"]
+
+
 async def test_a_level_that_came_before_the_echo_that_settles_is_not_lost(world: World) -> None:
     await _uncertain(world)
     await world.bench.hear(world.status("device"))

@@ -208,6 +208,9 @@ class World:
     async def state(self, snapshot: m.Snapshot) -> str | None:
         return await self.bench.value("select state from claim where decision_id = $1", snapshot.decision_id)
 
+    async def states(self, *commands: m.SendCommand) -> list[str | None]:
+        return [await self.state(one.snapshot) for one in commands]
+
     async def said(self) -> list[str]:
         return [type(one).__name__ for one in await self.bench.said()]
 

@@ -1,5 +1,6 @@
 """The webhook edge of ingest on a real database, and a WAHA that signs what it posts."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -80,6 +81,11 @@ class Edge:
     async def revision(self) -> int:
         return await self.bench.value("select coalesce(max(context_revision), 0) from conversation")
 
+    async def is_over_or_waits(self, task: asyncio.Task[Any]) -> bool:
+        """For what is begun beside a transaction that holds a lock."""
+        sql = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        return task.done() or await self.bench.value(sql) > 0
+
     async def conversation(self) -> UUID:
         """The one conversation there is."""
         rows = await self.bench.rows("select conversation_id from conversation")
@@ -123,8 +129,8 @@ def edited(stanza: str, target: str, text: str, chat: str = CUSTOMER, **fields: 
     return event("message.edited", **(known | fields))
 
 
-def revoked(target: str, chat: str = CUSTOMER) -> Shape:
-    after = {"id": f"false_{chat}_A{target}", "from": chat, "fromMe": False}
+def revoked(target: str, chat: str = CUSTOMER, *, is_from_me: bool = False) -> Shape:
+    after = {"id": f"{str(is_from_me).lower()}_{chat}_A{target}", "from": chat, "fromMe": is_from_me}
     return event("message.revoked", after=after, before=None, revokedMessageId=target)
 
 

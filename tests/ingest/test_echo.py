@@ -2,14 +2,16 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
-from contracts.messages import ContactSeen, EchoSeen, PhoneReplied
+from contracts.messages import ContactSeen, EchoSeen, MessageReceived, MessageRevoked, PhoneReplied, SendAccepted
 from services.ingest.echo import OwnSend, digests, match, stanza_of
+from services.ingest.store import people
 from shared.seal import text_digest
-from tests.ingest.edge import CUSTOMER, Edge, accepted, begun, from_me, inbound
+from tests.ingest.edge import CUSTOMER, Edge, accepted, ack, begun, from_me, inbound, revoked
+from tests.shared.world import until
 
 TEXT = "Abrimos às 8h."
 NOW = datetime(2026, 9, 21, 12, tzinfo=UTC)
@@ -76,6 +78,109 @@ async def test_an_echo_under_an_unknown_hidden_id_belongs_to_the_conversation_of
     assert await talk.post(inbound("3AAB", chat="990000000000234@lid")) == "inbound"
     assert await talk.conversation()
     assert [one.is_new for one in await talk.said(ContactSeen)] == []
+
+
+LID = "990000000000234@lid"
+
+
+@pytest.fixture
+async def apart(talk: Edge) -> tuple[Edge, SendAccepted]:
+    """An echo came back under a hidden id that nobody knew, before its send was known: it has a place of its own."""
+    sent = begun(talk.channel, await talk.conversation(), TEXT)
+    await talk.bench.hear(sent)
+    await talk.post(from_me("3EB1", TEXT, chat=LID))
+    (seen,) = await talk.said()
+    assert seen.is_new
+    return talk, accepted(talk.channel, "3EB1", sent.conversation_id, decision_id=sent.decision_id)
+
+
+async def people_of(edge: Edge) -> list[UUID]:
+    rows = await edge.bench.rows("select contact_id from contact where merged_into is null")
+    return [row["contact_id"] for row in rows]
+
+
+async def test_a_hidden_id_under_which_our_words_came_back_is_the_person_they_were_sent_to(
+    apart: tuple[Edge, SendAccepted],
+) -> None:
+    edge, sent = apart
+    await edge.bench.hear(sent)
+    seen, echoed = await edge.said()
+    assert isinstance(seen, ContactSeen)
+    assert ([seen.contact_id], len(seen.merged_contact_ids)) == (await people_of(edge), 1)
+    assert (type(echoed), echoed.conversation_id) == (EchoSeen, sent.conversation_id)
+    await edge.post(revoked("3EB1", chat=LID))
+    await edge.post(inbound("3AAB", "obrigada", chat=LID))
+    await edge.post(inbound("3AAC", "e no domingo?", chat="551100001234@c.us"))
+    said = await edge.said(MessageRevoked) + await edge.said(MessageReceived)
+    assert {(one.conversation_id, one.contact_id) for one in said} == {(sent.conversation_id, seen.contact_id)}
+    assert await outcome(edge) == (0, 0, 4)
+
+
+async def test_what_a_person_wrote_under_the_hidden_id_on_the_phone_is_of_that_conversation_too(
+    apart: tuple[Edge, SendAccepted],
+) -> None:
+    edge, sent = apart
+    await edge.post(from_me("3EB2", "Oi, aqui é a Marta", chat=LID))
+    await edge.bench.hear(sent)
+    await edge.bench.run_jobs(all=True)
+    assert [one.conversation_id for one in await edge.said(PhoneReplied)] == [sent.conversation_id]
+
+
+async def test_the_timer_finds_the_person_of_a_hidden_id(apart: tuple[Edge, SendAccepted]) -> None:
+    """The webhook and the send committed side by side: neither saw the other."""
+    edge, sent = apart
+    await edge.bench.rows("update held_reply set stanza_id = 'hidden'")
+    await edge.bench.hear(sent)
+    await edge.bench.rows("update held_reply set stanza_id = '3EB1'")
+    await edge.bench.run_jobs(all=True)
+    assert [type(one) for one in await edge.said()] == [ContactSeen, EchoSeen]
+    await edge.post(inbound("3AAB", "obrigada", chat=LID))
+    assert [one.conversation_id for one in await edge.said(MessageReceived)] == [sent.conversation_id]
+
+
+async def test_an_ack_under_a_hidden_id_finds_its_person_when_its_send_is_known(talk: Edge) -> None:
+    first = await talk.conversation()
+    await talk.post(ack("3EB1", 1, chat=LID))
+    await talk.bench.hear(accepted(talk.channel, "3EB1", first))
+    await talk.post(ack("3EB1", 2, chat=LID))
+    assert len(await people_of(talk)) == 1
+    await talk.post(inbound("3AAB", "obrigada", chat=LID))
+    assert [one.conversation_id for one in await talk.said(MessageReceived)] == [first]
+
+
+async def test_a_conversation_in_which_the_customer_wrote_meanwhile_keeps_its_lane(
+    apart: tuple[Edge, SendAccepted],
+) -> None:
+    edge, sent = apart
+    await edge.post(inbound("3AAB", "obrigada", chat=LID))
+    (before,) = await edge.said(MessageReceived)
+    await edge.bench.hear(sent)
+    await edge.post(inbound("3AAC", "e no domingo?", chat=LID))
+    (after,) = await edge.said(MessageReceived)
+    assert before.conversation_id == after.conversation_id != sent.conversation_id
+    assert [after.contact_id] == await people_of(edge)
+
+
+async def test_a_hidden_id_beside_the_one_of_the_person_is_somebody_elses(talk: Edge) -> None:
+    hint = {"key": {"remoteJidAlt": "5511900001234@s.whatsapp.net"}}
+    await talk.post(inbound("3AAB", chat="990000000000999@lid", _data=hint))
+    first = await talk.conversation()
+    await talk.post(from_me("3EB1", TEXT, chat=LID))
+    await talk.bench.hear(accepted(talk.channel, "3EB1", first))
+    assert len(await people_of(talk)) == 2
+
+
+async def test_a_message_beside_the_finding_of_its_person_is_of_their_conversation(
+    apart: tuple[Edge, SendAccepted],
+) -> None:
+    edge, sent = apart
+    async with edge.bench.db.transaction() as tx:
+        who = people.Who(chat=LID, known_conversation=sent.conversation_id)
+        await people.find_or_open(tx, edge.channel, who, "pt-BR")
+        writing = asyncio.create_task(edge.post(inbound("3AAB", "obrigada", chat=LID)))
+        await until(lambda: edge.is_over_or_waits(writing))
+    assert await writing == "inbound"
+    assert [one.conversation_id for one in await edge.said(MessageReceived)] == [sent.conversation_id]
 
 
 async def test_an_echo_ahead_of_its_send_waits_for_it(talk: Edge) -> None:

@@ -1,6 +1,7 @@
 """Who wrote: one contact per person, one conversation per person and channel, whatever the chat is called."""
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from contracts.messages import ConsentChanged, ContactSeen, MessageReceived
 from services.ingest.language import guess
 from services.ingest.outbound import kind
+from services.ingest.store import people
 from tests.harness import BenchFactory
 from tests.ingest.edge import CUSTOMER, Edge, accepted, channel, inbound
+from tests.shared.world import until
 
 LID = "990000000000234@lid"
 PHONE_HINT: dict[str, Any] = {"_data": {"key": {"remoteJidAlt": "5511900001234@s.whatsapp.net"}, "pushName": "Ana"}}
@@ -50,6 +53,34 @@ async def test_two_contacts_that_turn_out_to_be_one_keep_their_lanes(edge: Edge)
     assert merged.opt_out == "opt_in", "the opt-out of either is the opt-out of both"
     after = (await heard(edge, inbound("3A4")))[0]
     assert (after.conversation_id, after.contact_id) == (by_phone.conversation_id, by_lid.contact_id)
+
+
+async def beside_a_merge(edge: Edge, work: Coroutine[Any, Any, Any]) -> Any:
+    """It begins when the contact of the phone and that of the hidden id have become one, and nobody can see it yet."""
+    async with edge.bench.db.transaction() as tx:
+        await people.find_or_open(tx, edge.channel, people.Who(chat=LID, phone="5511900001234"), "pt-BR")
+        task = asyncio.create_task(work)
+        await until(lambda: edge.is_over_or_waits(task))
+    return await task
+
+
+@pytest.mark.parametrize("chat", [CUSTOMER, LID])
+async def test_a_message_beside_a_merge_is_of_the_one_who_is_left_with_the_opt_out_of_either(
+    edge: Edge, chat: str
+) -> None:
+    by_phone, by_lid = await heard(edge, inbound("3A1"), inbound("3A2", chat=LID))
+    await edge.bench.hear(consent(by_phone, "opted_out"))
+    assert await beside_a_merge(edge, edge.post(inbound("3A3", "VOLTAR", chat=chat))) == "inbound"
+    (said,) = await edge.said(MessageReceived)
+    assert (said.contact_id, said.opt_out) == (by_lid.contact_id, "opt_in")
+    assert said.conversation_id == (by_phone if chat == CUSTOMER else by_lid).conversation_id
+
+
+async def test_an_opt_out_heard_beside_a_merge_is_that_of_the_one_who_is_left(edge: Edge) -> None:
+    by_phone, by_lid = await heard(edge, inbound("3A1"), inbound("3A2", chat=LID))
+    await beside_a_merge(edge, edge.bench.hear(consent(by_phone, "opted_out")))
+    sql = "select consent from contact where contact_id = $1"
+    assert await edge.bench.value(sql, by_lid.contact_id) == "opted_out"
 
 
 async def test_a_number_that_passed_to_somebody_else_does_not_bring_its_history(edge: Edge) -> None:

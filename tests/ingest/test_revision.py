@@ -1,9 +1,14 @@
 """`context_revision`: plus one for four kinds of events, for nothing else, without a gap."""
 
 import asyncio
+from typing import Any
 
-from contracts.messages import MessageEdited, MessageReacted, MessageReceived, MessageRevoked, PhoneReplied
+import pytest
+
+from contracts.messages import EchoSeen, MessageEdited, MessageReacted, MessageReceived, MessageRevoked, PhoneReplied
+from services.ingest.store import heard
 from tests.ingest.edge import Edge, accepted, ack, begun, edited, from_me, inbound, reaction, revoked
+from tests.shared.world import until
 
 
 async def test_each_of_the_four_raises_it_by_one(edge: Edge) -> None:
@@ -99,3 +104,64 @@ async def test_a_message_and_its_edit_at_once_lose_neither(edge: Edge) -> None:
     told = await edge.said(MessageEdited)
     assert {one.text for one in told} == {f"depois {n}" for n in range(12)}
     assert await edge.revision() == 24
+
+
+@pytest.mark.parametrize("is_from_me", [True, False], ids=["said to be ours", "not said whose"])
+async def test_changes_that_overtook_our_words_on_the_phone_follow_them(edge: Edge, is_from_me: bool) -> None:
+    await edge.post(inbound("3AAA"))
+    early = [
+        edited("3EB2", "3EB1", "Fechamos às 9h", fromMe=is_from_me, timestamp=1_789_999_900),
+        revoked("3EB1", is_from_me=is_from_me),
+    ]
+    assert [await edge.post(one) for one in early] == ["quarantine", "quarantine"]
+    assert await edge.post(from_me("3EB1", "Fechamos às 8h")) == "context_only"
+    await edge.bench.run_jobs(all=True)
+    received, reply, gone = [one for one in await edge.said() if hasattr(one, "context_revision")]
+    assert (type(reply), reply.text, reply.context_revision) == (PhoneReplied, "Fechamos às 9h", 2)
+    assert (type(gone), gone.is_ours, gone.context_revision) == (MessageRevoked, True, 3)
+    assert await edge.revision() == received.context_revision + 2
+    assert await edge.bench.value("select count(*) from raw_event where action = 'quarantine'") == 0
+    assert await edge.bench.rows("select from held_reply") == []
+
+
+async def test_words_that_were_taken_back_while_they_were_held_are_not_said(edge: Edge) -> None:
+    await edge.post(inbound("3AAA"))
+    await edge.post(from_me("3EB1", "errei"))
+    await edge.post(revoked("3EB1", is_from_me=True))
+    await edge.bench.run_jobs(all=True)
+    received, gone = [one for one in await edge.said() if hasattr(one, "context_revision")]
+    assert (type(received), type(gone)) == (MessageReceived, MessageRevoked)
+    assert await edge.bench.rows("select from held_reply") == []
+
+
+async def test_what_our_people_changed_is_not_the_customers_message_of_that_id(edge: Edge) -> None:
+    assert await edge.post(revoked("3AAA", is_from_me=True)) == "quarantine"
+    await edge.post(inbound("3AAA"))
+    assert await edge.said(MessageRevoked) == []
+
+
+async def test_an_echo_whose_message_was_changed_before_it_came_is_still_ours(edge: Edge) -> None:
+    await edge.post(inbound("3AAA"))
+    await edge.bench.hear(begun(edge.channel, await edge.conversation(), "Abrimos às 8h."))
+    await edge.post(revoked("3EB1", is_from_me=True))
+    await edge.post(from_me("3EB1", "Abrimos às 8h."))
+    assert [type(one) for one in (await edge.said())[-2:]] == [EchoSeen, MessageRevoked]
+
+
+async def test_a_revocation_beside_our_words_on_the_phone_is_not_lost(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words have looked for what waits for them and found nothing; before they commit, the revocation comes."""
+    await edge.post(inbound("3AAA"))
+    revoking: list[asyncio.Task[str]] = []
+    look = heard.awaiting
+
+    async def look_and_revoke(*args: Any) -> Any:
+        found = await look(*args)
+        revoking.append(asyncio.create_task(edge.post(revoked("3EB1", is_from_me=True))))
+        await until(lambda: edge.is_over_or_waits(revoking[0]))
+        return found
+
+    monkeypatch.setattr(heard, "awaiting", look_and_revoke)
+    await edge.post(from_me("3EB1", "errei"))
+    assert await revoking[0] == "revoke_update"

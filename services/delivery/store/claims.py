@@ -32,6 +32,21 @@ async def locked(tx: Tx, decision_id: UUID) -> Claim | None:
     return _claim(row) if row else None
 
 
+async def of_text(tx: Tx, decision_id: UUID) -> tuple[Claim | None, list[Claim]]:
+    """A claim, and the uncertain sends of the same text to the same chat that have no id to go by, the oldest first."""
+    rows = await tx.rows(
+        f"""{_CLAIM} where decision_id = $1 or (state = 'uncertain' and message_id is null and decision_id <> $1
+              and channel_id = (select channel_id from claim where decision_id = $1)
+              and text_digest = (select text_digest from claim where decision_id = $1))
+            order by decision_id for update""",  # noqa: S608 - as above
+        decision_id,
+    )
+    found = [_claim(row) for row in rows]
+    own = next((claim for claim in found if claim.decision_id == decision_id), None)
+    others = [claim for claim in found if claim.decision_id != decision_id and claim.begun_at is not None]
+    return own, sorted(others, key=lambda claim: (claim.begun_at, claim.decision_id))
+
+
 async def channel_of(tx: Tx, decision_id: UUID) -> UUID | None:
     return await tx.value("select channel_id from claim where decision_id = $1", decision_id)
 
@@ -215,10 +230,16 @@ async def owner_of(tx: Tx, channel_id: UUID, provider_id: str) -> Claim | None:
 
 
 async def uncertain_by_text(tx: Tx, channel_id: UUID, text_digest: str, at: datetime) -> Claim | None:
-    """The oldest uncertain send of this text to this chat, begun before `at`, that has no id of its own to go by."""
+    """The oldest uncertain send of this text to this chat, begun before `at`, that has no id of its own to go by.
+
+    None while another such send is under way: the echo may be its, and the end of its call tells.
+    """
     row = await tx.row(
         f"""{_CLAIM} where channel_id = $1 and text_digest = $2 and state = 'uncertain' and message_id is null
-            and begun_at <= $3::timestamptz + interval '5 seconds' order by begun_at for update limit 1""",
+            and begun_at <= $3::timestamptz + interval '5 seconds' and not exists (select from claim d
+              where d.channel_id = $1 and d.text_digest = $2 and d.state = 'dispatching' and d.message_id is null
+                and d.begun_at <= $3::timestamptz + interval '5 seconds')
+            order by begun_at for update limit 1""",
         channel_id,
         text_digest,
         at,

@@ -186,17 +186,18 @@ async def early(tx: Tx, claim: Claim, ids: Sequence[str]) -> Report | None:
     return Report(**dict(row)) if row else None
 
 
-async def early_echo_of_text(tx: Tx, claim: Claim) -> str | None:
-    """The id of an echo of the claim's text to its chat since it began, that no other claim owns."""
-    return await tx.value(
+async def early_echoes_of_text(tx: Tx, claim: Claim) -> list[str]:
+    """The ids of the echoes of the claim's text to its chat since it began that no other claim owns, in their order."""
+    rows = await tx.rows(
         """select provider_id from early_echo e where channel_id = $1 and text_digest = $2
              and at >= $3::timestamptz - interval '5 seconds' and not exists (select 1 from claim c
                where c.channel_id = e.channel_id and e.provider_id in (c.stanza_id, c.provider_id, c.message_id))
-           order by at limit 1""",
+           order by at, provider_id""",
         claim.channel_id,
         claim.text_digest,
         claim.begun_at,
     )
+    return [row["provider_id"] for row in rows]
 
 
 async def early_level(tx: Tx, channel_id: UUID, provider_id: str) -> str | None:

@@ -20,6 +20,10 @@ class Target:
     edited_at: datetime | None = None
     is_revoked: bool = False
 
+    @property
+    def is_changed(self) -> bool:
+        return self.is_revoked or self.edited_at is not None
+
 
 async def claim(tx: Tx, channel: Channel, key: DedupKey) -> bool:
     """Whether this transaction is the first to hear the fact; a concurrent one is waited for."""

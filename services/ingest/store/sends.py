@@ -57,8 +57,19 @@ async def held_for(tx: Tx, channel_id: UUID, stanza_id: str | None, digest: str 
     return _held(row)
 
 
-async def conversation_of_held(tx: Tx, held_id: UUID) -> UUID | None:
-    return await tx.value("select conversation_id from held_reply where held_id = $1", held_id)
+async def held_elsewhere(tx: Tx, channel_id: UUID, stanza_id: str, conversation_id: UUID) -> Held | None:
+    """What waits for this send in another conversation than the send's; not locked."""
+    return _held(
+        await tx.row(
+            "select * from held_reply where channel_id = $1 and stanza_id = $2 and conversation_id <> $3",
+            *(channel_id, stanza_id, conversation_id),
+        )
+    )
+
+
+async def peek(tx: Tx, held_id: UUID) -> Held | None:
+    """Not locked."""
+    return _held(await tx.row("select * from held_reply where held_id = $1", held_id))
 
 
 async def held(tx: Tx, held_id: UUID) -> Held | None:
