@@ -1,0 +1,124 @@
+"""A real OpenID provider (Canaille, through pytest-iam) that knows the approval service, and a browser between both."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import httpx
+
+from services.approval.http import app
+from tests.approval.office import TENANT, Office
+
+HOME = "https://approval.example"
+COOKIE = "__Host-chancela"
+PENDING = "__Host-chancela-sign-in"
+APPROVERS, VIEWERS = "chancela-approvers", "chancela-viewers"
+MAPPING = {
+    "tenant": {"always": str(TENANT)},
+    "roles": {"claim": "groups", "values": {APPROVERS: ["approver"], VIEWERS: ["viewer"]}},
+}
+
+
+@dataclass
+class Issuer:
+    """The provider, and the client that approval is there."""
+
+    server: Any
+    """A `pytest_iam.Server`; its models are made at run time, so that no type knows them."""
+    client_id: str
+    client_secret: str
+    home: str = HOME
+
+    @classmethod
+    def knowing_us(cls, server: Any, home: str = HOME) -> "Issuer":
+        """A client of its own for each test."""
+        issuer = cls(server, f"approval-{uuid4().hex}", uuid4().hex, home)
+        with server.app.app_context():
+            client: Any = server.models.Client(
+                client_id=issuer.client_id, client_secret=issuer.client_secret, client_name="Chancela", client_uri="http://127.0.0.1",
+                contacts=["ops@example.com"], grant_types=["authorization_code"], response_types=["code"],
+                redirect_uris=[f"{home}/sign-in/callback"], post_logout_redirect_uris=[f"{home}/sign-in"],
+                scope=["openid", "email", "profile", "groups"], token_endpoint_auth_method="client_secret_basic",
+            )  # fmt: skip
+            server.backend.save(client)
+            server.backend.update(client, audience=[client])
+            server.backend.save(client)
+        return issuer
+
+    @property
+    def url(self) -> str:
+        return self.server.url.rstrip("/")
+
+    def settings(self, **changed: Any) -> dict[str, Any]:
+        """What makes approval a client of this provider."""
+        known: dict[str, Any] = {
+            "profile": "cluster", "local_sign_in": False, "people_file": "", "public_url": self.home,
+            "oidc_issuer": self.url, "oidc_client_id": self.client_id, "oidc_client_secret": self.client_secret,
+            "oidc_scopes": "openid email profile groups", "oidc_mapping": json.dumps(MAPPING),
+        }  # fmt: skip
+        return known | changed
+
+    def person(self, email: str, *groups: str, **more: Any) -> Any:
+        """Somebody with an account here."""
+        with self.server.app.app_context():
+            user = self.server.random_user(
+                user_name=f"u{uuid4().hex}", emails=[email], formatted_name=email.partition("@")[0].title(), **more
+            )
+        for group in groups:
+            self.join(user, group)
+        return user
+
+    def join(self, user: Any, group: str) -> None:
+        models, backend = self.server.models, self.server.backend
+        with self.server.app.app_context():
+            known = backend.get(models.Group, display_name=group)
+            if known is None:
+                backend.save(models.Group(display_name=group, members=[user]))
+            else:
+                backend.update(known, members=[*known.members, user])
+                backend.save(known)
+
+    def leave(self, user: Any, group: str) -> None:
+        models, backend = self.server.models, self.server.backend
+        with self.server.app.app_context():
+            known = backend.get(models.Group, display_name=group)
+            backend.update(known, members=[one for one in known.members if one.id != user.id])
+            backend.save(known)
+
+
+@asynccontextmanager
+async def browser_of(office: Office) -> AsyncGenerator[httpx.AsyncClient]:
+    """A browser's manners without a browser: cookies by host, and the provider over real HTTP."""
+    own = httpx.ASGITransport(app(office.context))
+    async with httpx.AsyncClient(base_url=HOME, mounts={HOME: own}) as client:
+        yield client
+
+
+async def walk(browser: httpx.AsyncClient, url: str = "/sign-in/start") -> httpx.Response:
+    """Follow every redirect, to the last page."""
+    return await browser.get(url, follow_redirects=True)
+
+
+async def to_callback(browser: httpx.AsyncClient, url: str = "/sign-in/start") -> str:
+    """The address by which the provider sends the browser back, not yet followed."""
+    answer = await browser.get(url)
+    for _ in range(10):
+        following = answer.headers["location"]
+        if urlsplit(following).path == "/sign-in/callback":
+            return following
+        answer = await browser.get(following)
+    raise AssertionError("the provider does not send the browser back")
+
+
+def asked(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+def why(page: httpx.Response) -> str:
+    """The code of the sign-in page that says what went wrong."""
+    assert page.url.path == "/sign-in", page.url
+    return asked(str(page.url)).get("why", "")
