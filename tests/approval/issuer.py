@@ -1,14 +1,17 @@
 """A real OpenID provider (Canaille, through pytest-iam) that knows the approval service, and a browser between both."""
 
+import base64
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import httpx
+from flask import request
+from joserfc import jwk, jws, jwt
 
 from services.approval.http import app
 from tests.approval.office import TENANT, Office
@@ -21,6 +24,10 @@ MAPPING = {
     "tenant": {"always": str(TENANT)},
     "roles": {"claim": "groups", "values": {APPROVERS: ["approver"], VIEWERS: ["viewer"]}},
 }
+
+
+Token = tuple[dict[str, Any], dict[str, Any]]
+"""Header and claims."""
 
 
 @dataclass
@@ -82,12 +89,59 @@ class Issuer:
                 backend.update(known, members=[*known.members, user])
                 backend.save(known)
 
+    @property
+    def keys(self) -> list[dict[str, Any]]:
+        """The private keys that it signs with."""
+        return self.server.app.config["CANAILLE_OIDC"]["ACTIVE_JWKS"]
+
+    def sign(self, header: dict[str, Any], claims: dict[str, Any], key: Any = None) -> str:
+        registry = jws.JWSRegistry(algorithms=list(jws.JWSRegistry.algorithms), strict_check_header=False)
+        return jwt.encode(header, claims, key or jwk.import_key(self.keys[0]), registry=registry)
+
+    @contextmanager
+    def answering(self, path: str, change: Callable[[dict[str, Any]], dict[str, Any] | int]) -> Generator[None]:
+        """Change what it answers at a path: another document, or a status without one."""
+
+        def changed(response: Any) -> Any:
+            if request.path != path or response.status_code != 200:
+                return response
+            said = change(response.json)
+            if isinstance(said, int):
+                response.status_code, said = said, {}
+            response.set_data(json.dumps(said))
+            return response
+
+        hooks = self.server.app.after_request_funcs.setdefault(None, [])
+        hooks.append(changed)
+        try:
+            yield
+        finally:
+            hooks.remove(changed)
+
+    @contextmanager
+    def minting(self, forge: Callable[["Issuer", dict[str, Any], dict[str, Any]], str]) -> Generator[None]:
+        """Give out other id tokens: made of the header and the claims of the one that it would have given."""
+
+        def changed(said: dict[str, Any]) -> dict[str, Any]:
+            header, claims = read(said["id_token"])
+            return said | {"id_token": forge(self, header, claims)}
+
+        with self.answering("/oauth/token", changed):
+            yield
+
     def leave(self, user: Any, group: str) -> None:
         models, backend = self.server.models, self.server.backend
         with self.server.app.app_context():
             known = backend.get(models.Group, display_name=group)
             backend.update(known, members=[one for one in known.members if one.id != user.id])
             backend.save(known)
+
+
+def read(token: str) -> Token:
+    header, claims, _ = (
+        json.loads(base64.urlsafe_b64decode(f"{part}===")) if at < 2 else {} for at, part in enumerate(token.split("."))
+    )
+    return header, claims
 
 
 @asynccontextmanager
