@@ -7,6 +7,7 @@ Laws
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -68,11 +69,11 @@ def key_set(document: Mapping[str, Any]) -> KeySet:
     """The signing keys of a JWK set; keys of kinds that we do not know stay unused."""
     found: list[Any] = []
     for one in document["keys"]:
-        try:
-            found.append(jwk.import_key(one))
-        except (JoseError, ValueError, KeyError, TypeError):
+        if one.get("kty") == "oct" or one.get("use", "sig") != "sig":
             continue
-    return KeySet([key for key in found if key.get("use", "sig") == "sig" and key.key_type != "oct"])
+        with suppress(JoseError, ValueError, KeyError, TypeError):
+            found.append(jwk.import_key(one))
+    return KeySet(found)
 
 
 def read(token: str, keys: KeySet, expected: Expected, access_token: str, now: datetime) -> Claims:

@@ -39,6 +39,7 @@ AT_ONCE: Final = 8
 """So many wait for the provider at the same time; further ones are told to come again."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_FIELD: Final = "csrf"
+BY_ITSELF: Final = "x-by-itself"
 _log = log.get(__name__)
 
 
@@ -75,13 +76,14 @@ class Signing:
 
     # ----------------------------------------------------------------------------------------------------- sessions
 
-    async def session(self, secret: str, prefix: str = "") -> Session | None:
+    async def session(self, secret: str, prefix: str = "", *, is_used: bool = True) -> Session | None:
         """The living session of a secret."""
         tenant = tenant_of(secret, prefix)
         if tenant is None:
             return None
         async with self._web.transaction(tenant) as tx:
-            return await store.session(tx, secret, timedelta(minutes=self.settings.session_idle_minutes))
+            idle = timedelta(minutes=self.settings.session_idle_minutes)
+            return await store.session(tx, secret, idle, is_used=is_used)
 
     async def of_cookie(self, request: Request) -> Session | None:
         """The session of the browser.
@@ -89,7 +91,7 @@ class Signing:
         Raises:
             NotConfirmed: the request would change something, and is not confirmed by a page of this session.
         """
-        session = await self.session(self.cookies.secret(request))
+        session = await self.session(self.cookies.secret(request), is_used=not _is_by_itself(request))
         if session is None or session.is_token:
             return None
         if request.method not in SAFE and not await _is_confirmed(request, session):
@@ -238,6 +240,11 @@ def _is_over(pending: Pending) -> bool:
 
 def _is_same(left: str, right: str) -> bool:
     return hmac.compare_digest(left.encode(), right.encode())
+
+
+def _is_by_itself(request: Request) -> bool:
+    """Whether an open page asks, without anybody before it: that keeps no session alive."""
+    return BY_ITSELF in request.headers or request.headers.get("accept") == "text/event-stream"
 
 
 async def _is_confirmed(request: Request, session: Session) -> bool:

@@ -38,8 +38,8 @@ class Proof(NamedTuple):
     id_token: str = ""
 
 
-async def session(tx: Tx, secret: str, idle: timedelta) -> Session | None:
-    """The living session of an active person; that it was used is remembered."""
+async def session(tx: Tx, secret: str, idle: timedelta, *, is_used: bool) -> Session | None:
+    """The living session of an active person; that somebody used it is remembered."""
     row = await tx.row(
         """select p.tenant, p.email, p.name, p.roles, p.language, s.csrf, s.is_token, s.expires_at, s.acr,
              extract(epoch from clock_timestamp() - s.signed_in_at)::float8 as age_seconds,
@@ -52,7 +52,7 @@ async def session(tx: Tx, secret: str, idle: timedelta) -> Session | None:
     )
     if row is None:
         return None
-    if row["idle_seconds"] > SEEN_EVERY_SECONDS:
+    if is_used and row["idle_seconds"] > SEEN_EVERY_SECONDS:
         await tx.execute("update session set seen_at = clock_timestamp() where id_hash = $1", hash_of(secret))
     return Session(person_from(row), row["csrf"], row["is_token"], row["expires_at"], row["age_seconds"], row["acr"])
 

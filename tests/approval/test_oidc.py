@@ -284,7 +284,8 @@ FORGERIES: dict[str, Forge] = {
     "without an expiry": saying(exp=None),
     "not valid yet": saying(nbf=4_000_000_000),
     "for another audience": saying(aud=["another"]),
-    "for us among others, of another party": saying(aud=["us", "another"], azp="another"),
+    "for another audience, of our party": lambda i, h, said: i.sign(h, said | {"aud": ["x"], "azp": i.client_id}),
+    "for us and others, of another party": lambda i, h, said: i.sign(h, said | {"aud": [i.client_id, "x"], "azp": "x"}),
     "without an audience": saying(aud=None),
     "of another issuer": saying(iss="https://elsewhere.example"),
     "without an issuer": saying(iss=None),
@@ -446,8 +447,11 @@ async def test_a_session_ends_by_its_age_and_when_nobody_uses_it(
     await walk(browser)
     async with office.bench.db.transaction() as tx:
         await tx.execute("update session set seen_at = clock_timestamp() - interval '59 minutes'")
+    is_seen = "select clock_timestamp() - seen_at < interval '1 minute' from session"
+    assert (await browser.get("/parts/queue", headers={"x-by-itself": "1"})).status_code == 200
+    assert await office.bench.value(is_seen) is False
     await me(browser)
-    assert await office.bench.value("select clock_timestamp() - seen_at < interval '1 minute' from session")
+    assert await office.bench.value(is_seen) is True
     async with office.bench.db.transaction() as tx:
         await tx.execute(f"update session set {past}")
     assert (await browser.get("/v1/me")).status_code == 401

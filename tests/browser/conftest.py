@@ -141,11 +141,11 @@ async def shop(bench_of: BenchFactory, browser: Browser) -> AsyncIterator[Shop]:
 
 
 @asynccontextmanager
-async def serve(office: Office, browser: Browser) -> AsyncGenerator[Shop]:
+async def serve(office: Office, browser: Browser, *, port: int = 0) -> AsyncGenerator[Shop]:
     """The application on a port of loopback."""
     api = app(office.context)
     options = uvicorn.Config(
-        api, port=0, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        api, port=port, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
     )
     server = Served(options)
     serving = asyncio.create_task(server.serve())
