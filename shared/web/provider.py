@@ -19,6 +19,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from shared.clock import monotonic, utc_now
+from shared.config import ConfigError
 from shared.web import id_token
 from shared.web.id_token import Claims, Expected, NotVerified, OtherKey, ProviderDown
 from shared.web.settings import PagesConfig, is_kept_secret
@@ -90,9 +91,14 @@ class Provider:
     """The one provider of this installation."""
 
     def __init__(self, settings: PagesConfig) -> None:
+        """Take the settings; nothing is asked of the provider yet.
+
+        Raises:
+            ConfigError: its authorities cannot be read.
+        """
         self._settings = settings
         self._home = settings.public_url.rstrip("/")
-        self._tls = ssl.create_default_context(cafile=settings.oidc_ca_file or None)
+        self._tls = _authorities(settings.oidc_ca_file)
         self._metadata: _Kept | None = None
         self._keys: _Kept | None = None
         self._asking = asyncio.Lock()
@@ -193,6 +199,13 @@ class Provider:
     async def _got(self, url: str, kind: type[T]) -> T:
         async with self._client() as client:
             return await _asked(client, url, kind, withhold_token=True)
+
+
+def _authorities(file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=file or None)
+    except OSError as error:
+        raise ConfigError(f"CHANCELA_OIDC_CA_FILE={file} cannot be read: {error}") from error
 
 
 async def _exchanged(client: Any, url: str, code: str, pending: Pending) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Signing:
             roles: those that the service knows.
 
         Raises:
-            ConfigError: the mapping is none.
+            ConfigError: the mapping is none, or a file of the provider's cannot be read.
         """
         self.settings = settings
         self.cookies = Cookies(service, settings.profile)

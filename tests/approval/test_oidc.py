@@ -293,7 +293,7 @@ FORGERIES: dict[str, Forge] = {
     "without a nonce": saying(nonce=None),
     "of another access token": saying(at_hash="AAAAAAAAAAAAAAAAAAAAAA"),
     "of nobody": saying(sub=None),
-    "no token": lambda *_: "x.y.z",
+    "no token": lambda _i, _header, _claims: "x.y.z",
 }
 
 

@@ -95,7 +95,7 @@ class Shop:
         page = await context.new_page()
         self.pages.append(page)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self._complaint)
+        page.on("console", self.complaint)
         await page.goto(f"{self.url}/sign-in")
         await page.locator(f'button[value="{email}"]').press("Enter")
         await page.wait_for_selector("html[data-ready]")
@@ -104,7 +104,7 @@ class Shop:
             await page.wait_for_selector("html[data-ready]")
         return page
 
-    def _complaint(self, message: ConsoleMessage) -> None:
+    def complaint(self, message: ConsoleMessage) -> None:
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.complaints.append(message.text)
 

@@ -42,7 +42,7 @@ async def test_in_by_the_provider_s_form_to_the_page_that_was_asked_for_and_out_
         context.set_default_timeout(PATIENCE_MS)
         page = await context.new_page()
         shop.pages.append(page)
-        page.on("console", shop._complaint)
+        page.on("console", shop.complaint)
         await page.goto(f"{shop.url}/approvals?show=leaving")
         await prove(page, carla.user_name)
         assert page.url == f"{shop.url}/approvals?show=leaving"
