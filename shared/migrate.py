@@ -74,14 +74,19 @@ def steps(service: str) -> tuple[Step, list[Step]]:
     """The baseline and the migrations of a service, in order."""
     root = files(f"services.{service}")
     bus = files("shared.bus").joinpath("tables.sql").read_text(encoding="utf-8")
+    pages = files("shared.web").joinpath("tables.sql").read_text(encoding="utf-8") if _has_pages(root) else ""
     own = root.joinpath(BASELINE).read_text(encoding="utf-8")
-    baseline = _step(BASELINE, f"{bus}\n{own}")
+    baseline = _step(BASELINE, f"{bus}\n{pages}{own}")
     folder = root.joinpath("migrations")
     found: list[Traversable] = [f for f in folder.iterdir() if f.name.endswith(".sql")] if folder.is_dir() else []
     for file in found:
         if _NAME.fullmatch(file.name) is None:
             raise MigrationError(f"{service}/migrations/{file.name}: call it NNNN_pre_what.sql or NNNN_post_what.sql")
     return baseline, [_step(f.name, f.read_text(encoding="utf-8")) for f in sorted(found, key=lambda f: f.name)]
+
+
+def _has_pages(root: "Traversable") -> bool:
+    return root.joinpath("web").is_dir()
 
 
 def _step(name: str, sql: str) -> Step:

@@ -16,18 +16,19 @@ from services.approval import deciding, lifecycle, owning, submitting
 from services.approval.config import Config
 from services.approval.deciding import Decided
 from services.approval.effects import Moment, Terms, audited
-from services.approval.facts import Fact, Person
+from services.approval.facts import Fact
 from services.approval.lifecycle import Wish
 from services.approval.problems import Problem
 from services.approval.store import idempotency, loading, writing
 from services.approval.store.idempotency import Attempt, Replay
-from services.approval.store.signing_in import ApiKey
+from services.approval.store.keys import ApiKey
 from services.approval.submitting import Submission
 from shared.bus import Effects, Unit
 from shared.db import Database, Write
 from shared.ids import derived_id, new_id
 from shared.runtime import Context
 from shared.seal import APPROVAL, SealError, Signer, new_salt
+from shared.web.people import Person
 
 
 class SubmittedDraft(msgspec.Struct, frozen=True, kw_only=True):

@@ -139,13 +139,3 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     owner_person: str
     owner_version: int
     last_trigger_id: UUID | None = None
-
-
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who signed in; roles as the database has them now."""
-
-    tenant: UUID
-    email: str
-    name: str
-    roles: tuple[str, ...]
-    language: str = "pt-BR"

@@ -5,6 +5,7 @@ Laws, in the order in which they are asked
 - Decided once: the second person is told who decided and when.
 - A decision names the epoch and the commitment that were shown; another one releases nothing.
 - Rights are those that the database holds now; whoever wrote a text approves it only where the policy says so.
+- A text of a class that binds the house (prices above all) is approved by who has proved lately that it is them.
 - Nobody approves an old text unseen: what the customer wrote since must have been seen.
 """
 
@@ -12,15 +13,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from services.approval.facts import UNDECIDED, Conversation, Obligation, Person, Removed
+from services.approval.facts import UNDECIDED, Conversation, Obligation, Removed
 from services.approval.filing import Unfit, body_sha256, clean_body
 from services.approval.people import may
 from services.approval.problems import Problem
+from shared.web.people import Person
+from shared.web.returning import start_page
 
 Verb = Literal["approve", "reject", "send_back", "request_information", "edit", "withdraw"]
 VERBS: Final[tuple[Verb, ...]] = ("approve", "reject", "send_back", "request_information", "edit", "withdraw")
 MAX_ROUNDS: Final = 3
 REASON_LIMIT: Final = 4_000
+CRITICAL: Final = frozenset({"price", "contract", "legal", "public_post", "unverified_claim", "specification"})
+"""Classes whose approval wants a recent sign-in (step-up)."""
 _NEEDS_WORDS: Final = frozenset({"send_back", "request_information"})
 
 
@@ -51,6 +56,8 @@ class Wish:
     """The highest revision of the conversation that was on the person's screen."""
     confirm_repeat: bool = False
     reply_after_opt_out: bool = False
+    is_fresh: bool = True
+    """Whether the person's sign-in is recent and strong enough for a critical decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +188,11 @@ def _binding(wish: Wish, case: Case) -> Problem | None:
 def _right(wish: Wish, case: Case, policy: Policy) -> Problem | None:
     if case.person is None or not may(case.person, "decide"):
         return Problem("no-right", {"right": "decide"})
-    if wish.verb != "approve" or policy.may_editor_approve:
+    if wish.verb != "approve":
+        return None
+    if not wish.is_fresh and CRITICAL.intersection(case.obligation.version.basis.classes):
+        return Problem("sign-in-again", {"url": start_page(f"/approvals/{case.obligation.id}", is_fresh_wanted=True)})
+    if policy.may_editor_approve:
         return None
     is_author = case.obligation.version.author == case.person.email
     return Problem("sod-violation") if is_author or wish.edited_text is not None else None

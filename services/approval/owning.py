@@ -10,12 +10,13 @@ from typing import Literal
 
 from contracts.messages import OwnershipChanged
 from services.approval.effects import Moment, Terms, audited, end, lose_approval
-from services.approval.facts import UNDECIDED, Banner, Conversation, Obligation, Person
+from services.approval.facts import UNDECIDED, Banner, Conversation, Obligation
 from services.approval.people import may
 from services.approval.problems import Problem
 from services.approval.store import writing
 from services.approval.store.loading import InConversation
 from shared.bus import Effects
+from shared.web.people import Person
 
 Change = Literal["take_over", "give_back"]
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from services.approval.facts import Person
+from shared.web.people import Person
 
 Right = Literal["read", "decide", "file", "own", "override_baseline", "audit", "administer"]
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from shared.web.languages import LANGUAGES
+
 Member = str | int | bool | None | list[str]
-LANGUAGES = ("pt-BR", "en", "es")
-DEFAULT_LANGUAGE = "en"
 
 
 class Kind(NamedTuple):
@@ -42,16 +42,6 @@ def document(problem: Problem, language: str) -> dict[str, Member]:
         "detail": kind.detail[at].format_map(_Words(problem.members)),
         **problem.members,
     }
-
-
-def language_of(accept_language: str) -> str:
-    """The first language of ours that an Accept-Language header names."""
-    for part in accept_language.split(","):
-        wanted = part.split(";")[0].strip().lower()
-        for ours in LANGUAGES:
-            if wanted and ours.lower().split("-")[0] == wanted.split("-")[0]:
-                return ours
-    return DEFAULT_LANGUAGE
 
 
 class _Words(dict[str, Member]):
@@ -103,6 +93,15 @@ CATALOGUE: dict[str, Kind] = {
             "Falta o cabeçalho X-CSRF-Token desta sessão; recarregue a página.",
             "The X-CSRF-Token header of this session is missing; reload the page.",
             "Falta el encabezado X-CSRF-Token de esta sesión; recargue la página.",
+        ),
+    ),
+    "sign-in-again": Kind(
+        403,
+        ("Confirme que é você", "Confirm that it is you", "Confirme que es usted"),
+        (
+            "Este texto pede uma entrada recente. Entre de novo em {url} e repita a decisão.",
+            "This text wants a recent sign-in. Sign in again at {url} and repeat the decision.",
+            "Este texto pide una entrada reciente. Entre de nuevo en {url} y repita la decisión.",
         ),
     ),
     "no-right": Kind(

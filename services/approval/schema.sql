@@ -2,30 +2,10 @@
 -- for exactly that destination, and said yes. What follows states that promise in tables, and refuses what breaks it,
 -- also when this service itself asks.
 
--- ------------------------------------------------------------------------------------------- people, keys, sessions
+-- --------------------------------------------------------------------------------------------------- people and keys
 
-create table person (
-  tenant    uuid        not null,
-  email     text        not null check (email = lower(email) and email <> ''),
-  name      text        not null,
-  roles     text[]      not null default '{}' check (roles <@ array['approver', 'viewer', 'auditor', 'administrator']),
-  language  text        not null default 'pt-BR',
-  is_active boolean     not null default true,
-  updated_at timestamptz not null default clock_timestamp(),
-  primary key (tenant, email)
-);
-
--- A browser's session: only the hash of what its cookie holds.
-create table session (
-  tenant     uuid        not null,
-  id_hash    bytea       primary key,
-  email      text        not null,
-  csrf       text        not null,
-  is_token   boolean     not null default false,
-  created_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz not null,
-  foreign key (tenant, email) references person (tenant, email)
-);
+-- `person` and `session` stand in shared/web/tables.sql.
+alter table person add check (roles <@ array['approver', 'viewer', 'auditor', 'administrator']);
 
 -- A key of an outside program. It files drafts, or keeps the baseline's facts; there is no scope that decides.
 create table api_key (

@@ -20,6 +20,7 @@ from services.approval.terms import terms
 from shared.bus import Handlers, Quick, Timer, no_facts
 from shared.retention import Class
 from shared.runtime import Service
+from shared.web.store import ENDED_SESSIONS
 
 IGNORES = (
     m.MessageReacted,  # never a reason to decide anything
@@ -68,6 +69,6 @@ def handlers(config: Config) -> Handlers:
 FORGETS = (
     Class("change", "at", 1, "pages that were away catch up; those away for longer look at everything anew"),
     Class("idempotency", "at", 1, "a request that got no answer is sent again"),
-    Class("session", "expires_at", 0, "nobody; it is over"),
+    ENDED_SESSIONS,
 )
 SERVICE = Service("approval", Config, handlers, app=app, start=start, forgets=FORGETS)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from services.approval.config import Config
 from services.approval.people import PeopleFileError, read_people
-from services.approval.store import signing_in
 from shared.config import ConfigError
 from shared.runtime import Context
 from shared.seal import APPROVAL, SealError, Signer
+from shared.web import store
 
 
 async def start(context: Context[Config]) -> None:
@@ -33,4 +33,4 @@ async def _take_people(context: Context[Config], path: Path) -> None:
     except (OSError, PeopleFileError) as error:
         raise ConfigError(f"CHANCELA_PEOPLE_FILE={path}: {error}") from error
     async with context.db.transaction() as tx:
-        await signing_in.people_are(tx, people)
+        await store.people_are(tx, people)

@@ -7,14 +7,15 @@ from uuid import UUID
 from contracts.messages import DraftKind, DraftSubmitted
 from services.approval import filing
 from services.approval.effects import Moment, audited
-from services.approval.facts import Conversation, Person, Receipt
+from services.approval.facts import Conversation, Receipt
 from services.approval.filing import Unfit
 from services.approval.people import may
 from services.approval.problems import Problem
 from services.approval.store import writing
-from services.approval.store.signing_in import ApiKey
+from services.approval.store.keys import ApiKey
 from shared.bus import Effects
 from shared.ids import derived_id
+from shared.web.people import Person
 
 _RECEIPTS: dict[str, Receipt] = {"internal_ops": "internal_ops", "counterparty_visible": "counterparty_visible"}
 

@@ -10,15 +10,17 @@ from contracts.messages import Destination, DraftCleared, Message, MessageReceiv
 from services.approval.config import Config
 from services.approval.deciding import Decided
 from services.approval.desk import Desk
-from services.approval.facts import Obligation, Person
+from services.approval.facts import Obligation
 from services.approval.lifecycle import Wish
 from services.approval.problems import Problem
 from services.approval.service import handlers
-from services.approval.store import loading, signing_in
+from services.approval.store import loading
 from services.approval.store.idempotency import Attempt
 from services.approval.terms import terms
 from shared.runtime import Context
 from shared.seal import APPROVAL, KeyRing, new_key
+from shared.web import store
+from shared.web.people import Person
 from tests.harness import Bench, BenchFactory
 
 M = TypeVar("M", bound=Message)
@@ -140,7 +142,7 @@ async def open_office(bench_of: BenchFactory, **changed: Any) -> Office:
     settings = config(**changed)
     bench = await bench_of("approval", handlers(settings))
     async with bench.db.transaction() as tx:
-        await signing_in.people_are(tx, PEOPLE)
+        await store.people_are(tx, PEOPLE)
     context = Context("approval", settings, bench.db, bench.web_db, cast("Any", bench))
     office = Office(bench, context, Desk(context, terms(settings)))
     await bench.hear(office.received())

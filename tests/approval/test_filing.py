@@ -22,7 +22,7 @@ from services.approval.deciding import Decided
 from services.approval.facts import Baseline, Conversation, Fact
 from services.approval.problems import Problem
 from services.approval.store.idempotency import Attempt
-from services.approval.store.signing_in import ApiKey
+from services.approval.store.keys import ApiKey
 from services.approval.submitting import Submission
 from tests.approval.office import ADA, NOW, PEOPLE, TENANT, Office
 

@@ -17,9 +17,9 @@ from contracts.messages import (
     SendBegun,
 )
 from services.approval.deciding import Decided
-from services.approval.facts import Person
 from services.approval.problems import Problem
 from shared.seal import RECEIPT, Envelope, commitment
+from shared.web.people import Person
 from tests.approval.office import ANA, NOW, PEOPLE, TENANT, Office
 
 RECEIPT_SEAL = Envelope(payload_type=RECEIPT, payload=b"{}", key_id="k", signature=b"s")

@@ -95,7 +95,7 @@ class Shop:
         page = await context.new_page()
         self.pages.append(page)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self._complaint)
+        page.on("console", self.complaint)
         await page.goto(f"{self.url}/sign-in")
         await page.locator(f'button[value="{email}"]').press("Enter")
         await page.wait_for_selector("html[data-ready]")
@@ -104,7 +104,7 @@ class Shop:
             await page.wait_for_selector("html[data-ready]")
         return page
 
-    def _complaint(self, message: ConsoleMessage) -> None:
+    def complaint(self, message: ConsoleMessage) -> None:
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.complaints.append(message.text)
 
@@ -141,11 +141,11 @@ async def shop(bench_of: BenchFactory, browser: Browser) -> AsyncIterator[Shop]:
 
 
 @asynccontextmanager
-async def serve(office: Office, browser: Browser) -> AsyncGenerator[Shop]:
+async def serve(office: Office, browser: Browser, *, port: int = 0) -> AsyncGenerator[Shop]:
     """The application on a port of loopback."""
     api = app(office.context)
     options = uvicorn.Config(
-        api, port=0, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
+        api, port=port, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1
     )
     server = Served(options)
     serving = asyncio.create_task(server.serve())

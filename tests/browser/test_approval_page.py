@@ -316,7 +316,7 @@ async def test_signing_out_forgets_what_was_typed(shop: Shop) -> None:
     await page.wait_for_url("**/sign-in")
     assert await page.evaluate("localStorage.length") == 0
     assert (await page.goto(f"{shop.url}/approvals")) is not None
-    assert page.url.endswith("/sign-in")
+    assert page.url.endswith("/sign-in?next=%2Fapprovals")
 
 
 # --------------------------------------------------------------------------------------------------------- showing

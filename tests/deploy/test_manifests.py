@@ -38,7 +38,7 @@ REACHED = {
     "ingest": EVERYBODY,
     "conversador": EVERYBODY | {"models"},
     "guardrails": EVERYBODY | {"models"},
-    "approval": EVERYBODY,
+    "approval": EVERYBODY | {"identity"},
     "delivery": EVERYBODY | {"channels"},
     "operator": EVERYBODY | {"models"},
 }

@@ -11,10 +11,13 @@ from services.approval.config import Config
 from services.approval.desk import Desk
 from services.approval.http import auditing, conversations, drafts, events, obligations, signing
 from services.approval.http.answers import Refusal, answer, catalogue_entry, reader_language, use_problems
+from services.approval.people import RIGHTS
 from services.approval.problems import Problem
 from services.approval.terms import terms
 from shared import trace
 from shared.runtime import Context
+from shared.web.signing import Signing
+from shared.web.signing import router as way_in
 
 PAGES: Final = "services.approval.web.pages"
 ROUTERS: Final = (
@@ -24,15 +27,17 @@ ROUTERS: Final = (
     auditing.router,
     events.router,
     signing.router,
+    way_in,
 )
 
 
 def app(context: Context[Config]) -> FastAPI:
-    """The application; `app.state` holds `desk`, `door` and `feed` for its routes."""
+    """The application; `app.state` holds `desk`, `signing` and `feed` for its routes."""
     api = FastAPI(title="Chancela approval", version="1", docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json")
     desk = Desk(context, terms(context.config))
     api.state.desk = desk
-    api.state.door = signing.Door(context.config, context.db, desk)
+    assert context.web_db is not None  # `start` has refused to go on without it
+    api.state.signing = Signing("approval", context.config, context.db, context.web_db, RIGHTS)
     api.state.feed = events.Feed(context.db)
     use_problems(api)
     for router in ROUTERS:

@@ -9,8 +9,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from services.approval.problems import CATALOGUE, LANGUAGES, Problem, document, language_of
+from services.approval.problems import CATALOGUE, Problem, document
 from shared.db import TRANSIENT
+from shared.web.languages import LANGUAGES, language_of
+from shared.web.signing import NotConfirmed
 
 PROBLEM_TYPE = "application/problem+json"
 _PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -59,6 +61,9 @@ def use_problems(api: FastAPI) -> None:
         assert isinstance(error, Refusal)
         return problem_answer(request, error.problem)
 
+    async def on_unconfirmed(request: Request, _error: Exception) -> Response:
+        return problem_answer(request, Problem("csrf"))
+
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
@@ -83,6 +88,7 @@ def use_problems(api: FastAPI) -> None:
         return problem_answer(request, Problem("unavailable"))
 
     api.add_exception_handler(Refusal, on_refusal)
+    api.add_exception_handler(NotConfirmed, on_unconfirmed)
     api.add_exception_handler(RequestValidationError, on_invalid)
     api.add_exception_handler(HTTPException, on_http)
     api.add_exception_handler(Exception, on_bug)

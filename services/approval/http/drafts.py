@@ -7,18 +7,20 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.approval.facts import Fact, Person
+from services.approval.facts import Fact
 from services.approval.http.answers import Refusal, answer, or_refuse
 from services.approval.http.preconditions import attempt
 from services.approval.http.signing import Administrator, Anybody, desk_of
 from services.approval.http.words import Line, Words
 from services.approval.people import may
 from services.approval.problems import Problem
-from services.approval.store import signing_in
-from services.approval.store.signing_in import ApiKey
+from services.approval.store import keys
+from services.approval.store.keys import ApiKey
 from services.approval.store.submissions import submitted
 from services.approval.submitting import Submission, phase
 from shared.ids import new_id
+from shared.web.people import Person
+from shared.web.secret import new_secret
 
 router = APIRouter(prefix="/v1", tags=["drafts"])
 
@@ -110,11 +112,11 @@ async def put_baseline(request: Request, caller: Anybody, contact_id: UUID, body
 @router.post("/api-keys", summary="Make a key for an outside program", status_code=201)
 async def make_key(request: Request, person: Administrator, body: KeyBody) -> Response:
     """The secret is shown this once. No scope lets a key decide."""
-    secret, key_id = signing_in.new_secret(person.tenant, signing_in.KEY_PREFIX), new_id()
+    secret, key_id = new_secret(person.tenant, keys.KEY_PREFIX), new_id()
     await desk_of(request).write(
         person,
         "key_made",
-        signing_in.api_key_made(
+        keys.api_key_made(
             person.tenant, key_id, body.name, secret, body.scopes, is_internal=body.is_internal, by=person.email
         ),
         key_id=key_id,
@@ -125,7 +127,7 @@ async def make_key(request: Request, person: Administrator, body: KeyBody) -> Re
 
 @router.delete("/api-keys/{key_id}", summary="Revoke a key", status_code=204)
 async def revoke_key(request: Request, person: Administrator, key_id: UUID) -> Response:
-    await desk_of(request).write(person, "key_revoked", signing_in.api_key_revoked(key_id), key_id=key_id)
+    await desk_of(request).write(person, "key_revoked", keys.api_key_revoked(key_id), key_id=key_id)
     return Response(status_code=204)
 
 

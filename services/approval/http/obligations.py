@@ -20,6 +20,7 @@ from services.approval.problems import Problem
 from services.approval.store import views
 from services.approval.store.views import etag
 from shared.ids import new_id
+from shared.web.signing import signing_of
 
 _STATES: frozenset[str] = frozenset(get_args(State))
 _cursor = msgspec.json.Decoder(tuple[Annotated[datetime, msgspec.Meta(tz=True)], UUID])
@@ -119,6 +120,7 @@ async def decide(request: Request, session: Somebody, obligation_id: UUID, body:
         context_revision=body.context_revision,
         confirm_repeat=body.confirm_repeat,
         reply_after_opt_out=body.reply_after_opt_out,
+        is_fresh=signing_of(request).is_fresh(session),
     )
     decided = await desk_of(request).decide(person, obligation_id, wish, await attempt(request, person.email))
     metrics.DECISIONS.labels(body.verb, "refused" if isinstance(decided, Problem) else "done").inc()

@@ -1,127 +1,69 @@
 """Who is asking: a person's session (cookie), a local token, or an outside agent's key (bearer).
 
 Laws
-- What came by cookie changes nothing without the session's CSRF token in `X-CSRF-Token`.
+- What came by cookie changes nothing without the session's CSRF token (`shared/web/signing.py`).
 - A key is nobody: where a person is needed it is refused, whatever its scopes.
 - The built-in sign-in exists in the local profile only; its routes answer 404 elsewhere.
 """
 
-import hmac
-import secrets
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict
 
-from services.approval.config import Config
 from services.approval.desk import Desk
-from services.approval.facts import Person
 from services.approval.filing import clean_line
 from services.approval.http.answers import Refusal, answer
 from services.approval.people import Right, may, rights
 from services.approval.problems import Problem
-from services.approval.store import signing_in
-from services.approval.store.signing_in import ApiKey, Session
-from shared.db import Database
+from services.approval.store import keys
+from services.approval.store.keys import KEY_PREFIX, ApiKey
+from shared.web.people import Person
+from shared.web.returning import inside, sign_in_page
+from shared.web.secret import tenant_of
+from shared.web.signing import Signing, signing_of
+from shared.web.store import Session
 
-LOCAL_COOKIE = "chancela-approval"
-SECURE_COOKIE = "__Host-chancela"
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+TOKEN_PREFIX = "ct_"  # noqa: S105 - a prefix, not a secret
 _OWN_SITE = frozenset({"same-origin", "none"})
-
-
-class Door:
-    """Sessions of this service: in its own schema, under its own cookie."""
-
-    def __init__(self, config: Config, db: Database, desk: Desk) -> None:
-        self._config = config
-        self._db = db
-        self._desk = desk
-        self.has_local_sign_in = config.local_sign_in
-        self.cookie = LOCAL_COOKIE if config.profile == "local" else SECURE_COOKIE
-
-    async def caller(self, request: Request) -> Session | ApiKey | None:
-        """Whoever the request proves to come from; its CSRF token is checked here, once for all routes."""
-        bearer = request.headers.get("authorization", "")
-        if bearer:
-            kind, _, secret = bearer.partition(" ")
-            return await self._by_bearer(secret.strip()) if kind.lower() == "bearer" else None
-        secret = request.cookies.get(self.cookie, "")
-        session = await self._session(secret) if secret else None
-        if session is None or session.is_token:
-            return None
-        if request.method not in _SAFE and not _is_same(request.headers.get("x-csrf-token", ""), session.csrf):
-            raise Refusal(Problem("csrf"))
-        return session
-
-    async def _by_bearer(self, secret: str) -> Session | ApiKey | None:
-        if secret.startswith(signing_in.KEY_PREFIX):
-            return await self._key(secret)
-        if not (secret.startswith(signing_in.TOKEN_PREFIX) and self.has_local_sign_in):
-            return None
-        session = await self._session(secret)
-        return session if session is not None and session.is_token else None
-
-    async def _session(self, secret: str) -> Session | None:
-        tenant = signing_in.tenant_of(secret)
-        if tenant is None:
-            return None
-        async with self._desk.unit(tenant, tenant) as unit:
-            return await signing_in.session(unit.tx, secret)
-
-    async def _key(self, secret: str) -> ApiKey | None:
-        tenant = signing_in.tenant_of(secret)
-        if tenant is None:
-            return None
-        async with self._desk.unit(tenant, tenant) as unit:
-            return await signing_in.api_key(unit.tx, secret)
-
-    async def begin(self, email: str, *, is_token: bool = False) -> tuple[Person, str, str] | None:
-        """Sign somebody in locally: (person, secret, CSRF token); None when nobody active has this address."""
-        address, _ = clean_line("email", email)
-        async with self._db.transaction() as tx:
-            person = await signing_in.person_of(tx, address)
-            if person is None:
-                return None
-            secret = signing_in.new_secret(person.tenant, signing_in.TOKEN_PREFIX if is_token else "")
-            csrf = secrets.token_urlsafe(24)
-            expires_at = await tx.now() + timedelta(hours=self._config.session_hours)
-            await tx.write([signing_in.session_begun(person, secret, csrf, expires_at, is_token=is_token)])
-        return person, secret.text, csrf
-
-    async def end(self, request: Request) -> None:
-        secret = request.cookies.get(self.cookie, "")
-        tenant = signing_in.tenant_of(secret)
-        if tenant is not None:
-            async with self._desk.unit(tenant, tenant) as unit:
-                await unit.tx.write([signing_in.session_ended(secret)])
-
-    def set_cookie(self, response: Response, secret: str) -> None:
-        """`__Host-` needs https; on a laptop's loopback there is none."""
-        response.set_cookie(
-            self.cookie, secret, max_age=int(self._config.session_hours * 3600), path="/", httponly=True,
-            samesite="lax", secure=self.cookie == SECURE_COOKIE,
-        )  # fmt: skip
-
-
-def _is_same(left: str, right: str) -> bool:
-    return hmac.compare_digest(left.encode(), right.encode())
-
-
-def door_of(request: Request) -> Door:
-    return request.app.state.door
 
 
 def desk_of(request: Request) -> Desk:
     return request.app.state.desk
 
 
+async def caller_of(request: Request) -> Session | ApiKey | None:
+    """Whoever the request proves to come from; its CSRF token is checked here, once for all routes."""
+    bearer = request.headers.get("authorization", "")
+    if not bearer:
+        return await signing_of(request).of_cookie(request)
+    kind, _, secret = bearer.partition(" ")
+    return await _by_bearer(request, secret.strip()) if kind.lower() == "bearer" else None
+
+
+async def _by_bearer(request: Request, secret: str) -> Session | ApiKey | None:
+    if secret.startswith(KEY_PREFIX):
+        return await _key(request, secret)
+    signing = signing_of(request)
+    if not (secret.startswith(TOKEN_PREFIX) and signing.settings.local_sign_in):
+        return None
+    session = await signing.session(secret, TOKEN_PREFIX)
+    return session if session is not None and session.is_token else None
+
+
+async def _key(request: Request, secret: str) -> ApiKey | None:
+    tenant = tenant_of(secret, KEY_PREFIX)
+    if tenant is None:
+        return None
+    async with desk_of(request).unit(tenant, tenant) as unit:
+        return await keys.api_key(unit.tx, secret)
+
+
 async def who(request: Request) -> Session | None:
     """The signed-in person, None for nobody: for pages, which send people to the sign-in."""
-    caller = await door_of(request).caller(request)
+    caller = await caller_of(request)
     if not isinstance(caller, Session):
         return None
     request.state.language = caller.person.language
@@ -134,7 +76,7 @@ async def signed_in(request: Request) -> Session:
     Raises:
         Refusal: nobody is signed in, or a key asks for what only people may do.
     """
-    caller = await door_of(request).caller(request)
+    caller = await caller_of(request)
     if isinstance(caller, ApiKey):
         raise Refusal(Problem("no-right", {"right": "person"}))
     if caller is None:
@@ -144,7 +86,7 @@ async def signed_in(request: Request) -> Session:
 
 
 async def person_or_key(request: Request) -> Person | ApiKey:
-    caller = await door_of(request).caller(request)
+    caller = await caller_of(request)
     if caller is None:
         raise Refusal(Problem("not-signed-in"))
     return caller.person if isinstance(caller, Session) else caller
@@ -182,34 +124,40 @@ router = APIRouter(tags=["sign-in"])
 
 @router.post("/sign-in", summary="Sign in (local profile only)")
 async def sign_in(request: Request) -> Response:
-    """JSON `{"email"}` is answered with the person and the CSRF token; a form with a redirect to the queue."""
-    door = _local(request)
-    is_form = not request.headers.get("content-type", "").startswith("application/json")
-    email = str((await request.form()).get("email", "")) if is_form else await _email(request)
-    begun = await door.begin(email)
+    """JSON `{"email"}` is answered with the person and the CSRF token; a form is redirected to its `next`."""
+    signing = _local(request)
+    form = None if request.headers.get("content-type", "").startswith("application/json") else await request.form()
+    email = await _email(request) if form is None else str(form.get("email", ""))
+    back = "/approvals" if form is None else inside(str(form.get("next", "")))
+    begun = await signing.begin_locally(_address(email), replaces=signing.cookies.secret(request))
     if begun is None:
-        if is_form:
-            return RedirectResponse("/sign-in?unknown=1", 303)
+        if form is not None:
+            return RedirectResponse(sign_in_page(back, "unknown"), 303)
         raise Refusal(Problem("not-signed-in"))
     person, secret, csrf = begun
-    response: Response = RedirectResponse("/approvals", 303) if is_form else answer(_me(person, csrf))
-    door.set_cookie(response, secret)
+    response: Response = answer(_me(person, csrf)) if form is None else RedirectResponse(back, 303)
+    signing.keep(response, secret)
     return response
 
 
-@router.post("/sign-out", summary="Sign out", status_code=204)
+@router.post("/sign-out", summary="Sign out")
 async def sign_out(request: Request, _session: Somebody) -> Response:
-    """End the session; the cookie is worth nothing from now on."""
-    door = door_of(request)
-    await door.end(request)
-    response = Response(status_code=204)
-    response.delete_cookie(door.cookie, path="/", secure=door.cookie == SECURE_COOKIE, httponly=True, samesite="lax")
+    """End the session; the cookie is worth nothing from now on.
+
+    `next` is where the browser goes: the page that ends the session at the identity provider too, or our sign-in. A
+    form is redirected there.
+    """
+    signing = signing_of(request)
+    page = await signing.end(request)
+    is_form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    response: Response = RedirectResponse(page, 303) if is_form else answer({"next": page})
+    signing.cookies.drop_secret(response)
     return response
 
 
 @router.post("/v1/local/token", summary="A bearer token that acts as a person (local profile only)")
 async def local_token(request: Request, asked: SignIn) -> Response:
-    begun = await _local(request).begin(asked.email, is_token=True)
+    begun = await _local(request).begin_locally(_address(asked.email), prefix=TOKEN_PREFIX)
     if begun is None:
         raise Refusal(Problem("not-found", {"what": "person"}))
     person, secret, _ = begun
@@ -232,14 +180,18 @@ def _me(person: Person, csrf: str) -> dict[str, Any]:
     }
 
 
-def _local(request: Request) -> Door:
-    """The door, where the built-in sign-in exists, and only for requests that our own pages or scripts make."""
-    door = door_of(request)
-    if not door.has_local_sign_in:
+def _local(request: Request) -> Signing:
+    """The way in, where the built-in sign-in exists, and only for requests that our own pages or scripts make."""
+    signing = signing_of(request)
+    if not signing.settings.local_sign_in:
         raise Refusal(Problem("not-found", {"what": "page"}))
     if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
         raise Refusal(Problem("csrf"))
-    return door
+    return signing
+
+
+def _address(email: str) -> str:
+    return clean_line("email", email)[0]
 
 
 async def _email(request: Request) -> str:

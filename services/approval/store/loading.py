@@ -13,13 +13,15 @@ from uuid import UUID
 from contracts.messages import ConversationMessage, DraftCleared, HandoffRequested
 from services.approval import filing
 from services.approval.baseline import Answer, Available, BaselineSource
-from services.approval.facts import Conversation, Obligation, Person, Version
+from services.approval.facts import Conversation, Obligation, Version
 from services.approval.lifecycle import Case
 from services.approval.store import rows
 from shared.bus import Heard
 from shared.bus.effects import Load
 from shared.db import Tx
 from shared.seal import new_salt
+from shared.web.people import Person
+from shared.web.store import person_from
 
 F = TypeVar("F")
 
@@ -258,4 +260,4 @@ async def person(tx: Tx, email: str) -> Person | None:
            where email = $1 and is_active and tenant = nullif(current_setting('app.tenant', true), '')::uuid""",
         email,
     )
-    return rows.person(row) if row else None
+    return person_from(row) if row else None

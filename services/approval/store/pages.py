@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from services.approval.facts import Banner, Person
-from services.approval.store import signing_in
+from services.approval.facts import Banner
 from services.approval.store.views import PREVIEW_CHARACTERS, QueueItem
 from shared.db import Database, Tx
+from shared.web import store
+from shared.web.people import Person
 
 _RECENT = """
 select o.id, o.conversation_id, coalesce(c.name, '') as contact_name, o.kind, o.state, o.epoch, v.commitment,
@@ -23,7 +24,7 @@ where o.decided_at is not null and o.state not in ('open', 'waiting_agent') orde
 async def people(db: Database) -> Sequence[Person]:
     """Everybody of the people file, whatever their tenant: for the local sign-in."""
     async with db.autocommit() as tx:
-        return await signing_in.people(tx)
+        return await store.people(tx)
 
 
 async def recent(tx: Tx, limit: int = 6) -> Sequence[QueueItem]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from contracts.messages import Destination
-from services.approval.facts import Banner, Basis, Conversation, Fact, Obligation, Person, Version
+from services.approval.facts import Banner, Basis, Conversation, Fact, Obligation, Version
 
 OBLIGATION: Final = """
 select o.tenant, o.id, o.conversation_id, o.contact_id, o.kind, o.state, o.epoch, o.rounds, o.opened_at, o.expires_at,
@@ -100,12 +100,6 @@ def conversation(row: Any) -> Conversation:
         owner_person=row["owner_person"],
         owner_version=row["owner_version"],
         last_trigger_id=row["last_trigger_id"],
-    )
-
-
-def person(row: Any) -> Person:
-    return Person(
-        tenant=row["tenant"], email=row["email"], name=row["name"], roles=tuple(row["roles"]), language=row["language"]
     )
 
 

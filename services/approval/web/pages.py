@@ -5,7 +5,6 @@ Laws
 - Every page is rendered from the same read models as the API; a page never decides what may be decided.
 """
 
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -15,18 +14,21 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from services.approval.config import Config
-from services.approval.facts import Person, State
+from services.approval.facts import State
 from services.approval.http.answers import reader_language
-from services.approval.http.signing import desk_of, door_of, who
+from services.approval.http.signing import desk_of, who
 from services.approval.people import may
 from services.approval.store import pages, views
-from services.approval.store.signing_in import Session
 from services.approval.web import rendering, showing, texts
 from services.approval.web.timeline import timeline
 from services.approval.web.times import TIME_ZONE_COOKIE, Clock, zone_of
 from services.approval.web.words import Speech, speech
 from shared.ids import new_id
 from shared.runtime import Context
+from shared.web.returning import inside, sign_in_page, start_page
+from shared.web.signing import signing_of
+from shared.web.store import Session
+from shared.web.why import STATUS
 
 SHOWS: Final[dict[str, tuple[State, ...]]] = {
     "open": ("open",),
@@ -62,8 +64,9 @@ def _html(request: Request, template: str, status: int = 200, *, frame: str = ""
     return HTMLResponse(page, status, headers=rendering.headers(frame))
 
 
-def _to_sign_in() -> Response:
-    return RedirectResponse("/sign-in", 303)
+def _to_sign_in(request: Request) -> Response:
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(sign_in_page(asked), 303)
 
 
 @router.get("/assets/{fingerprint}/{name}")
@@ -77,10 +80,15 @@ async def asset(fingerprint: str, name: str) -> Response:
 
 
 @router.get("/sign-in")
-async def sign_in(request: Request, unknown: bool = False) -> Response:
-    is_local = door_of(request).has_local_sign_in
-    people: Sequence[Person] = await pages.people(_context(request).db) if is_local else ()
-    return _html(request, "sign_in.html", is_local=is_local, people=people, is_unknown=unknown)
+async def sign_in(request: Request, why: str = "", next: str = "/") -> Response:  # noqa: A002 - its name in the address
+    """Where to sign in; and why the last attempt did not succeed."""
+    signing = signing_of(request)
+    is_local = signing.settings.local_sign_in
+    people = await pages.people(_context(request).db) if is_local else ()
+    return _html(
+        request, "sign_in.html", STATUS.get(why, 200), is_local=is_local, has_provider=signing.provider is not None,
+        people=people, why=why if why in STATUS else "", back=inside(next), start=start_page(next),
+    )  # fmt: skip
 
 
 @router.get("/")
@@ -106,7 +114,7 @@ async def _desk(
     request: Request, session: Session | None, chosen: UUID | None, show: str, *, phone_url: str = ""
 ) -> Response:
     if session is None:
-        return _to_sign_in()
+        return _to_sign_in(request)
     show = show if show in SHOWS else "open"
     rail = await _rail(request, session, show, chosen)
     first = chosen or (rail["items"][0].id if rail["items"] else None)

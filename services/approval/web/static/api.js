@@ -7,9 +7,9 @@ export class SessionEnded extends Error {}
 
 const token = () => /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=csrf]"));
 
-/** A part of the page. @param {string} url @param {AbortSignal} [signal] @returns {Promise<HTMLElement>} */
-export async function part(url, signal) {
-  const answer = await fetch(url, { signal, headers: { accept: "text/html" } });
+/** A part of the page. What the page asks by itself keeps no session alive. @param {string} url @param {{ signal?: AbortSignal, isByItself?: boolean }} [how] @returns {Promise<HTMLElement>} */
+export async function part(url, { signal, isByItself = false } = {}) {
+  const answer = await fetch(url, { signal, headers: { accept: "text/html", ...(isByItself ? { "x-by-itself": "1" } : {}) } });
   if (answer.status === 401) throw new SessionEnded();
   if (!answer.ok && answer.status !== 404) throw new TypeError(`${url} answered ${answer.status}`);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");

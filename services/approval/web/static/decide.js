@@ -121,6 +121,7 @@ function wayOut(slug, verb, body, problem) {
       act(verb, body);
     }];
     case "repeats-uncertain": return [say("repeat"), () => act(verb, { ...body, confirm_repeat: true })];
+    case "sign-in-again": return [say("sign_in"), () => location.assign(problem.url)];
     case "csrf": return [say("reload"), () => location.reload()];
     case "already-decided": case "ended": case "expired": return goOn;
     default: return undefined;

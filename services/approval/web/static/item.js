@@ -31,7 +31,7 @@ export async function open(id, { focus = "", seen = "" } = {}) {
   opening?.abort();
   opening = new AbortController();
   unsettle(false);
-  const fresh = await part(`/parts/items/${id}${seen ? `?seen=${seen}` : ""}`, opening.signal).catch((error) => {
+  const fresh = await part(`/parts/items/${id}${seen ? `?seen=${seen}` : ""}`, { signal: opening.signal }).catch((error) => {
     if (error.name === "AbortError") return null;
     queue.mark(shown().dataset.id);
     unsettle();
@@ -75,7 +75,7 @@ export async function refresh() {
   const before = shown();
   const { id, etag, state, revision } = before.dataset;
   if (!id) return;
-  const fresh = await part(`/parts/items/${id}`);
+  const fresh = await part(`/parts/items/${id}`, { isByItself: true });
   if (shown() !== before || !fresh.dataset.id) return;
   if (fresh.dataset.etag !== etag) {
     if (state === "open" || editor.isOpen(before)) note("changed", say("changed"), say("show_new"), "show-new");

@@ -46,8 +46,8 @@ function offline() {
 /** The person must sign in again; this page and what is typed in it stay. */
 export function sessionEnded() {
   if (notices().querySelector("[data-code=session]")) return;
-  sessionStorage.setItem("chancela.return", location.pathname + location.search);
-  const again = element("a", { class: "btn small", href: "/sign-in" }, say("sign_in"));
+  const back = encodeURIComponent(location.pathname + location.search);
+  const again = element("a", { class: "btn small", href: `/sign-in?next=${back}` }, say("sign_in"));
   notices().replaceChildren(element("p", { class: "banner bad", "data-code": "session" }, say("session_ended"), again));
   announce(say("session_ended"));
 }

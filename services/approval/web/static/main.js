@@ -71,9 +71,9 @@ const DOES = {
 };
 
 async function signOut() {
-  await send("/sign-out", {}).catch(() => {});
+  const answer = await send("/sign-out", {}).catch(() => undefined);
   drafts.dropAll();
-  location.assign("/sign-in");
+  location.assign(answer?.said.next ?? "/sign-in");
 }
 
 /** @param {HTMLElement} button */

@@ -41,7 +41,7 @@ export async function refresh(isOwn = false) {
   isFetching = true;
   try {
     const { show } = rail().dataset;
-    const fresh = await part(`/parts/queue?show=${show}${shownId() ? `&chosen=${shownId()}` : ""}`);
+    const fresh = await part(`/parts/queue?show=${show}${shownId() ? `&chosen=${shownId()}` : ""}`, { isByItself: !isOwn });
     for (const count of /** @type {NodeListOf<HTMLElement>} */ (fresh.querySelectorAll("[data-count]"))) {
       for (const shown of document.querySelectorAll(`[data-count="${count.dataset.count}"]`)) shown.textContent = count.textContent;
     }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The local sign-in: back to where the person was, else home. Without scripts the form works too. */
+/** The local sign-in: back to where the person was. Without scripts the form works too. */
 import { tellZone } from "./zone.js";
 
 tellZone();
@@ -7,7 +7,6 @@ document.querySelector("form")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const email = /** @type {HTMLButtonElement} */ (event.submitter).value;
   const answer = await fetch("/sign-in", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ email }) });
-  const back = sessionStorage.getItem("chancela.return") ?? "/";
-  sessionStorage.removeItem("chancela.return");
-  location.assign(answer.ok ? back : "/sign-in?unknown=1");
+  const back = /** @type {HTMLInputElement} */ (document.querySelector("[name=next]")).value;
+  location.assign(answer.ok ? back : "/sign-in?why=unknown");
 });
