@@ -51,19 +51,20 @@ class Folded:
 
     text: str
     raw: str
+    is_letter_by_letter: bool = False
+    """Known to be; otherwise it is looked for where offsets are asked for."""
 
     @cached_property
     def offsets(self) -> Sequence[int]:
         """Found when a match is led back: most texts have none."""
-        if self._is_letter_by_letter:
+        if self.is_letter_by_letter or self._looks_letter_by_letter():
             return range(len(self.raw))
         offsets: list[int] = []
         for at, character in _characters(self.raw):
             offsets.extend(repeat(at, len(fold_character(character))))
         return offsets
 
-    @cached_property
-    def _is_letter_by_letter(self) -> bool:
+    def _looks_letter_by_letter(self) -> bool:
         return "&" not in self.raw and all(len(fold_character(each)) == 1 for each in set(self.raw))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -80,15 +81,16 @@ class Folded:
 
 @lru_cache(maxsize=64)
 def fold(text: str) -> Folded:
-    shown = _ENTITY.sub(_meaning, text) if "&" in text else text
-    return Folded(_fold_shown(shown), text)
-
-
-def _fold_shown(text: str) -> str:
-    """Runs of Latin-1, most of every Western text, are folded many times faster than other characters."""
+    if "&" in text:
+        return Folded(_fold_runs(_ENTITY.sub(_meaning, text)), text)
     folded = _fold_latin_1(text)
-    if folded is not None:
-        return folded
+    if folded is None:
+        return Folded(_fold_runs(text), text)
+    return Folded(folded, text, is_letter_by_letter=len(folded) == len(text))
+
+
+def _fold_runs(text: str) -> str:
+    """Runs of Latin-1, most of every Western text, are folded many times faster than other characters."""
     pieces = _OTHER_THAN_LATIN_1.split(text, maxsplit=_RUNS)
     for at, piece in enumerate(pieces):
         folded = _fold_latin_1(piece)
@@ -97,7 +99,7 @@ def _fold_shown(text: str) -> str:
 
 
 def _fold_latin_1(text: str) -> str | None:
-    """None where a character is not in Latin-1 or folds to more than one that is."""
+    """Each character as one or none; None where one is not in Latin-1, or folds to more or to what is not."""
     try:
         encoded = text.encode("latin-1")
     except UnicodeEncodeError:
