@@ -42,7 +42,10 @@ def judge(draft: Draft, facts: Facts) -> Verdict:
     if draft.kind is DraftKind.TRANSACTIONAL or is_short or _PAYMENT_LINK.found_in(fold(draft.body).text):
         return NOT_APPLICABLE
     recent = known(facts.recent_outbound)[-RECENT:]
-    copies = sum(_is_near_copy(words, other) for other in map(_words, recent))
+    most_lacking = len(words.distinct) * (1 - ALIKE) + 1
+    # a bit that they lack is a word that they lack: most of what was sent is no copy at this glance
+    near = [sent for sent in map(_words, recent) if (words.bits & ~sent.bits).bit_count() <= most_lacking]
+    copies = sum(_is_near_copy(words, sent) for sent in near)
     if copies > COPIES_ALLOWED:
         return veto("mass_identical", _VARY.say(draft.language), "recent_outbound")
     return passed("recent_outbound")
@@ -55,25 +58,20 @@ def _words(text: str) -> _Words:
     distinct = frozenset(in_order)
     bits = 0
     for word in distinct:
-        bits |= 1 << (hash(word) % _BITS)
+        bits |= _BITS[hash(word) % len(_BITS)]
     return _Words(in_order, distinct, bits)
 
 
 _MASKED: Final = ByCharacter(lambda each: "0" if each.isdigit() else each if each.isalnum() else " ")
-_BITS: Final = 256
+_BITS: Final = tuple(1 << place for place in range(256))
 
 
 def _is_near_copy(ours: _Words, theirs: _Words) -> bool:
-    many = len(ours.distinct) + len(theirs.distinct)
-    lacking = (ours.bits & ~theirs.bits).bit_count()  # a bit that they lack is a word that they lack
-    if _share(len(ours.distinct) - lacking, many) < ALIKE:
-        return ours.in_order == theirs.in_order
-    return _share(len(ours.distinct & theirs.distinct), many) >= ALIKE
-
-
-def _share(both: int, many: int) -> float:
-    """Jaccard: of the words of either text, the share that both have."""
-    return both / (many - both) if many > both else 0.0
+    if ours.in_order == theirs.in_order:
+        return True
+    both = len(ours.distinct & theirs.distinct)
+    either = len(ours.distinct) + len(theirs.distinct) - both
+    return either > 0 and both / either >= ALIKE
 
 
 _OFFER: Final = "Oi, Ana! Chegou a coleção nova de pães e a loja abre mais cedo no sábado."
