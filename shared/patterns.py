@@ -24,7 +24,7 @@ class Hit:
 class Sweep:
     """One pass over a text for the rules of several `Patterns`, which look at the same texts one after the other.
 
-    Rules are added before the first text. The answer for the last text is kept. Many rules in one sweep are fast on
+    The answer for the last text is kept. Many rules in one sweep are fast on
     texts like those seen before and slow on new ones (the states of an automaton multiply): few, and plain ones.
     """
 
@@ -36,6 +36,8 @@ class Sweep:
         """The place of the first of these rules."""
         first = len(self._rules)
         self._rules += rules
+        self.__dict__.pop("_match", None)  # compiled without these: a rule that comes late must not be missed
+        self._last = (b"", ())
         return first
 
     def present(self, encoded: bytes) -> Sequence[int]:

@@ -40,3 +40,11 @@ def test_groups_are_of_the_text(text: str) -> None:
     for hit, groups in Patterns({"number": RULES["number"]}).matches(text):
         whole = text[hit.start : hit.end]
         assert whole == (groups["n"] or "") + ("" if groups["m"] is None else f",{groups['m']}")
+
+
+def test_a_rule_that_comes_after_the_first_text_is_not_missed() -> None:
+    sweep = Sweep()
+    first = Patterns({"word": RULES["word"]}, sweep=sweep)
+    assert first.found_in("um pao 9")
+    late = Patterns({"number": RULES["number"]}, sweep=sweep)
+    assert late.found_in("um pao 9")
