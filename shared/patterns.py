@@ -30,14 +30,14 @@ class Sweep:
 
     def __init__(self) -> None:
         self._rules: list[str] = []
-        self._last: tuple[bytes, Sequence[int]] = (b"", ())
+        self._last: tuple[bytes | None, Sequence[int]] = (None, ())
 
     def add(self, rules: Iterable[str]) -> int:
         """The place of the first of these rules."""
         first = len(self._rules)
         self._rules += rules
         self.__dict__.pop("_match", None)  # compiled without these: a rule that comes late must not be missed
-        self._last = (b"", ())
+        self._last = (None, ())
         return first
 
     def present(self, encoded: bytes) -> Sequence[int]:

@@ -48,3 +48,7 @@ def test_a_rule_that_comes_after_the_first_text_is_not_missed() -> None:
     assert first.found_in("um pao 9")
     late = Patterns({"number": RULES["number"]}, sweep=sweep)
     assert late.found_in("um pao 9")
+
+
+def test_the_empty_text_is_looked_at_too() -> None:
+    assert Patterns({"nothing": r"^$"}).found_in("")
