@@ -32,11 +32,13 @@ app = typer.Typer(
 bus = typer.Typer(no_args_is_help=True, help="Streams, consumers and rights of the bus.")
 keys = typer.Typer(no_args_is_help=True, help="Keys and passwords of an installation.")
 database = typer.Typer(no_args_is_help=True, help="Roles and rights of the database.")
+bench = typer.Typer(help="How fast the bus is, and with `gates` what the ten gates cost.")
 demo = typer.Typer(no_args_is_help=True, help="Scripted runs through the whole system, on servers of their own.")
 app.add_typer(bus, name="bus")
 app.add_typer(keys, name="keys")
 app.add_typer(database, name="database")
 app.add_typer(demo, name="demo")
+app.add_typer(bench, name="bench")
 app.add_typer(lanes.app, name="lanes")
 app.add_typer(sends.app, name="sends")
 app.add_typer(leak.app, name="leak")
@@ -400,8 +402,9 @@ def webhooks(
     raise typer.Exit(main(file, json=json, console=console))
 
 
-@app.command()
-def bench(  # noqa: PLR0917 - a command's options
+@bench.callback(invoke_without_command=True)
+def bench_bus(  # noqa: PLR0917 - a command's options
+    context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller and fewer rounds: at most four minutes.")] = False,
     json: Json = False,
     only: Annotated[str, typer.Option(help="Names of benches, with commas between; empty means all.")] = "",
@@ -413,6 +416,8 @@ def bench(  # noqa: PLR0917 - a command's options
 
     Example: chancela bench --quick --only fetch,hop
     """
+    if context.invoked_subcommand is not None:
+        return
     from deploy.bench.command import main  # noqa: PLC0415 - as in `dev`
     from deploy.bench.run import NAMES  # noqa: PLC0415
 
@@ -423,6 +428,25 @@ def bench(  # noqa: PLR0917 - a command's options
     raise typer.Exit(
         main(quick=quick, json=json, only=names, stored=stored, profile=profile, save=save, console=console)
     )
+
+
+@bench.command("gates")
+def bench_gates(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds.")] = False,
+    json: Json = False,
+    peers: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another Python in which peers are installed. Repeatable.", exists=True, dir_okay=False),
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the result in this file too (JSON).")] = None,
+) -> None:
+    """Measure the CPU of the ten gates on new messages, beside LLM Guard, OpenAI Guardrails and NeMo Guardrails.
+
+    Example: chancela bench gates --quick --json
+    """
+    from deploy.bench.gates.command import main  # noqa: PLC0415 - as in `dev`
+
+    raise typer.Exit(main(quick=quick, json=json, interpreters=peers or (), save=save, console=console))
 
 
 def _known(service: str) -> str:

@@ -7,6 +7,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from shared.patterns import Patterns
@@ -103,10 +104,12 @@ _UNITS_AFTER: Final = Patterns(
 )
 
 
-def amounts(text: str) -> list[Amount]:
-    """Amounts in a folded text. An amount inside a discount or instalments belongs to those alone."""
-    if not _PATTERNS.found_in(text):
-        return []
+@lru_cache(maxsize=16)
+def amounts(text: str) -> tuple[Amount, ...]:
+    """Amounts in a folded text. An amount inside a discount or instalments belongs to those alone.
+
+    Two gates and the draft's classes ask about the same text.
+    """
     taken: list[Amount] = []
     covered: set[int] = set()  # prices come last in the rules, so what was read as something else stays that
     for hit, groups in _PATTERNS.matches(text):
@@ -114,7 +117,7 @@ def amounts(text: str) -> list[Amount]:
         if amount and amount.start not in covered:
             taken.append(amount)
             covered.update(range(amount.start, amount.end))
-    return [each for each in taken if each.kind is not AmountKind.PRICE_CENTS or _is_a_price(text, each)]
+    return tuple(each for each in taken if each.kind is not AmountKind.PRICE_CENTS or _is_a_price(text, each))
 
 
 def _amount(name: str, start: int, end: int, groups: Mapping[str, str | None]) -> Amount | None:

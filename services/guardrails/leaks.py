@@ -18,16 +18,19 @@ import ahocorasick_rs
 
 from services.guardrails import leak_rules as rules
 from services.guardrails.clauses import sentence_of
+from services.guardrails.sweeps import FOLDED, WRITTEN
 from services.guardrails.views import View, views
 from shared.patterns import Patterns
 from shared.text import fold
 
-_STRUCTURE: Final = Patterns(rules.STRUCTURE)
-_CASED: Final = Patterns(rules.CASED)
+_STRUCTURE: Final = Patterns(rules.STRUCTURE, sweep=FOLDED)
+_CASED: Final = Patterns(rules.CASED, sweep=WRITTEN)
 _PHRASES: Final = Patterns(rules.PHRASES, rules.FRAGMENTS)
 _SYSTEM: Final = Patterns({"system": rules.SYSTEM})
 _INNOCENT: Final = Patterns(rules.INNOCENT)
-_SNAKE: Final = Patterns({"snake": r"(?:^|[^\w@#/.])_*[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?::[a-z][a-z0-9_]*)?"})
+_SNAKE: Final = Patterns(
+    {"snake": r"(?:^|[^\w@#/.])_*[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?::[a-z][a-z0-9_]*)?"}, sweep=FOLDED
+)
 _OWNED: Final = Patterns(
     {
         "email": r"\b[\w.+%-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b",
@@ -68,7 +71,7 @@ def detect_leaks(
     allowed_terms = {fold(each).text for each in allowed}
     for view in views(text):
         for finding in _in_view(text, view, tuple(operations)):
-            if fold(finding.excerpt).text not in allowed_terms:
+            if not allowed_terms or fold(finding.excerpt).text not in allowed_terms:
                 found.setdefault((finding.category, finding.start, finding.end), finding)
     return sorted(found.values(), key=lambda each: (each.start, each.end))
 

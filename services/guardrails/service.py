@@ -73,7 +73,7 @@ def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, f
         return Effects(jobs=[_read_first("filing_review", str(waiting.draft.draft_id), msgspec.json.encode(waiting))])
     message = waiting.draft
     draft = judging.draft_of(message, message.tenant, filed_at)
-    result = judging.run_chain(draft, facts, Phase.FILING, _observe)
+    result = judging.run_chain(draft, facts, Phase.FILING, observe)
     record = judging.record(draft, facts, Phase.FILING, result, message.tenant)
     for category in judging.leaks(result):
         metrics.LEAKS.labels(category).inc()
@@ -196,7 +196,7 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
 def _judged(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
     snapshot = waiting.approval.snapshot
     draft = judging.draft_of(snapshot, job.tenant, snapshot.filed_at or snapshot.decided_at)
-    result = judging.run_chain(draft, waiting.facts, Phase.DISPATCH, _observe)
+    result = judging.run_chain(draft, waiting.facts, Phase.DISPATCH, observe)
     record = judging.record(draft, waiting.facts, Phase.DISPATCH, result, job.tenant)
     kept = Effects(writes=[store.run(derived_id(job.token, "run"), snapshot, record)])
     match result:
@@ -386,11 +386,12 @@ def on_send_failed(heard: Heard[m.SendFailed], _: None) -> Effects:
 # ------------------------------------------------------------------------------------------------------------ the part
 
 
-def _observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict]) -> Verdict:
+def observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict]) -> Verdict:
+    """Times and counts one gate."""
     began = time.perf_counter()
     verdict = judge()
-    metrics.SECONDS.labels(gate.name, phase.value).observe(time.perf_counter() - began)
-    metrics.EVALUATIONS.labels(gate.name, phase.value, verdict.outcome.value).inc()
+    metrics.SECONDS_OF[gate.name, phase](time.perf_counter() - began)
+    metrics.EVALUATED[gate.name, phase, verdict.outcome]()
     if verdict.warning:
         metrics.FAILURES.labels(gate.name, verdict.code or "missing_fact", gate.on_missing.value).inc()
     return verdict

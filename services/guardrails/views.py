@@ -5,20 +5,30 @@ Views are built only where the text has the shape that they undo, so an ordinary
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+from services.guardrails.sweeps import FOLDED, WRITTEN
 from shared.patterns import Patterns
 from shared.text import Folded, fold
 
-_SPACED: Final = Patterns({"letters": r"(?:\b[a-z0-9@$][\s._*~|-]{1,3}){4,}[a-z0-9@$]\b"})
-_SEPARATED: Final = Patterns({"word": r"[a-z][._*~`|/\\-]+[a-z]"})
-_LEET: Final = Patterns({"word": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}"})
+_LETTER_BY_LETTER: Final = r"(?:\b[a-z0-9@$][\s._*~|-]{1,3}){4,}[a-z0-9@$]\b"
+_SPACED: Final = Patterns({"spaced": _LETTER_BY_LETTER})
+_SHAPES: Final = Patterns(
+    {
+        "spaced": _LETTER_BY_LETTER,
+        "separated": r"[a-z][._*~`|/\\-]+[a-z]",
+        "leet": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}",
+    },
+    sweep=FOLDED,
+)
 _PERCENT: Final = Patterns({"percent": r"%[0-9A-Fa-f]{2}"})
-_BASE64: Final = Patterns({"word": r"[A-Za-z0-9+/]{16,}={0,2}"})
-_SEPARATORS: Final = frozenset("._*~`|/\\-")
+_BASE64: Final = Patterns({"word": r"[A-Za-z0-9+/]{16,}={0,2}"}, sweep=WRITTEN)
+# A separator that joins what stands on both sides of it. No repetition: linear in plain `re`.
+_SEPARATOR: Final = re.compile(r"(?<=[^ \n])[._*~`|/\\-](?=[^ \n])")
 _LETTERS: Final = str.maketrans("013457@$!", "oieastasi")
 
 
@@ -44,35 +54,40 @@ def views(text: str) -> Iterator[View]:
     folded = fold(text)
     plain = View(folded.text, folded, range(len(folded.text)), is_whole=True, is_plain=True)
     yield plain
-    if _SPACED.found_in(folded.text):
+    shapes = _SHAPES.present_in(folded.text)
+    if "spaced" in shapes:
         yield _without(plain, _spaced_positions(folded.text), is_joined=True)
-    if _SEPARATED.found_in(folded.text):
+    if "separated" in shapes:
         yield _without(plain, _separator_positions(folded.text), is_joined=False)
-    if _LEET.found_in(folded.text):
+    if "leet" in shapes:
         letters = folded.text.translate(_LETTERS)
         yield View(letters, folded, plain.offsets, is_whole=False, is_plain=False)
     yield from _decoded(text)
 
 
-def _without(view: View, dropped: set[int], *, is_joined: bool) -> View:
-    kept = [at for at in range(len(view.text)) if at not in dropped]
-    joined = "".join(view.text[at] for at in kept)
-    return View(joined, view.folded, kept, is_whole=False, is_plain=False, is_joined=is_joined)
+def _without(view: View, dropped: Iterable[int], *, is_joined: bool) -> View:
+    kept: list[int] = []
+    pieces: list[str] = []
+    start = 0
+    for at in (*dropped, len(view.text)):
+        kept.extend(range(start, at))
+        pieces.append(view.text[start:at])
+        start = at + 1
+    return View("".join(pieces), view.folded, kept, is_whole=False, is_plain=False, is_joined=is_joined)
 
 
-def _spaced_positions(text: str) -> set[int]:
-    runs = [range(hit.start, hit.end) for hit in _SPACED.hits(text)]
-    return {at for run in runs for at in run if not (text[at].isalnum() or text[at] in "@$")}
+def _spaced_positions(text: str) -> Iterator[int]:
+    for hit in _SPACED.hits(text):
+        yield from (at for at in range(hit.start, hit.end) if not (text[at].isalnum() or text[at] in "@$"))
 
 
-def _separator_positions(text: str) -> set[int]:
-    inner = range(1, len(text) - 1)
-    return {at for at in inner if text[at] in _SEPARATORS and text[at - 1] not in " \n" and text[at + 1] not in " \n"}
+def _separator_positions(text: str) -> Iterator[int]:
+    return (match.start() for match in _SEPARATOR.finditer(text))
 
 
 def _decoded(text: str) -> Iterator[View]:
     """One level of percent or base64 encoding; a find in it is the whole encoded run."""
-    if _PERCENT.found_in(text) and (plain := unquote(text)) != text:
+    if "%" in text and _PERCENT.found_in(text) and (plain := unquote(text)) != text:
         yield _opaque(plain, 0, len(text))
     for hit in _BASE64.hits(text):
         if plain := _from_base64(text[hit.start : hit.end]):

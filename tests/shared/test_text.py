@@ -1,10 +1,12 @@
 """Folding: what is matched, and that every match leads back to the raw text."""
 
+import html
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.text import fold, sentences
+from shared.text import ByCharacter, by_character, fold, fold_character, sentences, words
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,52 @@ def test_the_span_of_a_word_holds_the_word(before: str, after: str) -> None:
 def test_folding_twice_changes_nothing_more(raw: str) -> None:
     once = fold(raw).text.replace("&", "")
     assert fold(once).text == fold(fold(once).text).text
+
+
+def letter_by_letter(raw: str) -> tuple[str, list[int]]:
+    """The law itself, without any of the ways to be fast: entities first, then every code point by itself."""
+    pieces: list[str] = []
+    offsets: list[int] = []
+    at = 0
+    while at < len(raw):
+        end = raw.find(";", at, at + 33) if raw[at] == "&" else -1
+        source = raw[at : end + 1] if end >= 0 else raw[at]
+        meaning = html.unescape(source)
+        source = source if meaning != source else raw[at]
+        for piece in map(fold_character, meaning if len(source) > 1 else source):
+            pieces.append(piece)
+            offsets += [at] * len(piece)
+        at += len(source)
+    return "".join(pieces), offsets
+
+
+MIXED = st.lists(
+    st.one_of(
+        st.text(max_size=8),
+        st.text(st.characters(max_codepoint=255), max_size=12),
+        st.sampled_from(
+            ["&amp;", "&lt", "&#119;", "&#x41;x;", "& ", "&&amp;", "ß", "½", "µ", "\xad", "\ufb03", "\u200b", "😊", "е"]
+        ),
+    ),
+    max_size=90,
+).map("".join)
+
+
+@given(MIXED)
+def test_however_it_is_folded_text_and_offsets_are_those_of_its_letters(raw: str) -> None:
+    folded = fold(raw)
+    assert (folded.text, list(folded.offsets)) == letter_by_letter(raw)
+
+
+@given(MIXED)
+def test_words_are_runs_of_letters_and_digits(raw: str) -> None:
+    assert words(raw) == "".join(each if each.isalnum() else " " for each in raw).split()
+
+
+@given(MIXED)
+def test_by_character_is_translate(raw: str) -> None:
+    table = ByCharacter(lambda each: "0" if each.isdigit() else each if each.isalnum() else " ")
+    assert by_character(raw, table) == raw.translate(table)
 
 
 def test_the_span_of_a_mark_covers_the_mark() -> None:

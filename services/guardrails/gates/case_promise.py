@@ -9,6 +9,7 @@ from services.guardrails.clauses import is_asked
 from services.guardrails.examples import a_draft, some_facts
 from services.guardrails.facts import Draft, Facts, Language, Unknown, known
 from services.guardrails.gate import Example, Gate, OnMissing, Span, Verdict, Wording, passed, veto
+from services.guardrails.sweeps import FOLDED
 from shared.patterns import Patterns
 from shared.text import fold
 
@@ -64,7 +65,7 @@ _CASE_WORDS: Final = {
     "es_they_act": r"\b{who_es}\s+(?:\w+\s+){0,3}?(?:va a|van a|se (?:comunicar|pondr|encarg)\w+|le (?:llamar|contactar|escribir|responder|llama|contacta|escribe)\w*|"
     r"lo (?:llamar|contactar)\w*|esta (?:revisando|viendo)|revisara|respondera|llamara|contactara|atendera)\b",
 }
-_PROMISES: Final = Patterns(_CASE_WORDS, _FRAGMENTS)
+_PROMISES: Final = Patterns(_CASE_WORDS, _FRAGMENTS, FOLDED)
 
 
 def judge(draft: Draft, facts: Facts) -> Verdict:

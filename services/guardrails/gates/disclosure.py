@@ -17,6 +17,7 @@ from services.guardrails.gate import (
     passed,
     veto,
 )
+from services.guardrails.sweeps import FOLDED
 from shared.patterns import Patterns
 from shared.text import fold
 
@@ -48,7 +49,8 @@ _DENIES_IT: Final = Patterns(
         r"|\b(?:i'm|i am|we're|this is)\s+not\s+(?:\w+\s+){0,2}?(?:robot|bot|ai|machine|chatbot|automated)\b",
         "es": r"\b(?:soy|somos)\s+(?:\w+\s+){0,2}?(?:human[oa]s?|persona\s+(?:real|de verdad|de carne y hueso))\b"
         r"|\bno\s+(?:soy|somos|es)\s+(?:\w+\s+){0,2}?(?:robot|bot|ia|maquina|inteligencia artificial|asistente virtual|chatbot)\b",
-    }
+    },
+    sweep=FOLDED,
 )
 
 

@@ -28,14 +28,17 @@ def judge(draft: Draft, facts: Facts) -> Verdict:
     if not channel.has_ban_risk:
         return NOT_APPLICABLE
     window = channel.outreach_window if draft.kind is DraftKind.FOLLOW_UP else channel.reply_window
-    local = facts.now.astimezone(ZoneInfo(channel.time_zone))
-    if window is not None and not is_open(window, local.time()):
-        return defer("outside_window", next_opening(window, local), "now", "channel")
+    if window is not None and not is_open(window, _local(facts, channel).time()):
+        return defer("outside_window", next_opening(window, _local(facts, channel)), "now", "channel")
     number = known(facts.sender_number)
     code, cap = daily_cap(number, channel)
     if number.sent_today >= cap:
-        return defer(code, _tomorrow(window, local), "now", "channel", "sender_number")
+        return defer(code, _tomorrow(window, _local(facts, channel)), "now", "channel", "sender_number")
     return passed("now", "channel", "sender_number")
+
+
+def _local(facts: Facts, channel: ChannelRules) -> datetime:
+    return facts.now.astimezone(ZoneInfo(channel.time_zone))
 
 
 def is_open(window: HoursWindow, at: time) -> bool:

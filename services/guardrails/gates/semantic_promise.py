@@ -5,6 +5,7 @@ that holds its numbers and most of its words, or by evidence that the classifier
 and may cite; it never argues a phrase away. Without its answer the lexical verdict stands, with a warning.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from services.guardrails import promises as promises_module
@@ -23,7 +24,7 @@ from services.guardrails.facts import (
 )
 from services.guardrails.gate import Example, Gate, OnMissing, Span, Verdict, Wording, passed, veto
 from services.guardrails.promises import Promise, detect_promises
-from shared.text import fold
+from shared.text import fold, words
 
 _SHARED_WORDS: Final = 0.5
 _STEM: Final = 5
@@ -77,16 +78,18 @@ def _is_cited(promise: Promise, able: list[Evidence], answer: PromiseReview | No
 
 def _holds(evidence: str, statement: str) -> bool:
     """Every number of the statement, and at least half of its words, stand in the evidence."""
-    said, known_words = _words(statement), _words(evidence)
+    said = frozenset(words(fold(statement).text))
+    known_words, known_stems = _words(evidence)
     numbers = {each for each in said if each[0].isdigit()}
-    words = {each[:_STEM] for each in said - numbers if len(each) > 3}
-    stems = {each[:_STEM] for each in known_words}
-    return numbers <= known_words and len(words & stems) >= _SHARED_WORDS * len(words)
+    stems = {each[:_STEM] for each in said - numbers if len(each) > 3}
+    return numbers <= known_words and len(stems & known_stems) >= _SHARED_WORDS * len(stems)
 
 
-def _words(text: str) -> set[str]:
-    spaced = "".join(each if each.isalnum() else " " for each in fold(text).text)
-    return set(spaced.split())
+@lru_cache(maxsize=256)
+def _words(evidence: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Its words and their stems; the same evidence is held against every statement of a draft."""
+    known_words = frozenset(words(fold(evidence).text))
+    return known_words, frozenset(each[:_STEM] for each in known_words)
 
 
 _RECEIPT: Final = Evidence("r1", EvidenceKind.RECEIPT, "Consulta confirmada com a Dra. Lia dia 22/09 às 14h30")
