@@ -43,4 +43,4 @@ def show(report: Report, console: Console) -> None:
     told = ", ".join(f"{name} {value}" for name, value in report.machine.items())
     console.print(f"import {report.import_seconds:.2f} s; {told}; {report.seconds:.0f} s", style="dim")
     for name, why in report.missing.items():
-        console.print(f"{name}: {why} (dependency group `gate-peers`, or --peers)", style="yellow", markup=False)
+        console.print(f"{name}: {why} (in an environment of its own: --peers PYTHON)", style="yellow", markup=False)
