@@ -30,13 +30,22 @@ create table contact (
   is_blocked      boolean     not null default false,
   is_anonymised   boolean     not null default false,
   erasure_asked_at timestamptz,
-  first_sent_at   timestamptz
+  first_sent_at   timestamptz,
+  -- the same person under another id: the row that counts
+  merged_into     uuid
 );
+create index contact_merged on contact (merged_into) where merged_into is not null;
 
+-- The id whose row counts for a contact, which may not be heard of yet.
+create function survivor(id uuid) returns uuid language sql stable as $$
+  select coalesce((select merged_into from contact where contact_id = id), id)
+$$;
+
+-- Made by whatever is heard first: a message, a take-over (which names no contact), a case.
 create table conversation (
   conversation_id     uuid        primary key,
   tenant              uuid        not null,
-  contact_id          uuid        not null,
+  contact_id          uuid,
   channel_id          uuid,
   context_revision    bigint      not null default 0,
   last_inbound_at     timestamptz,
@@ -47,7 +56,8 @@ create table conversation (
 );
 create index conversation_by_contact on conversation (contact_id);
 
--- What left a number, for the spinning gate: recent texts only, pruned with the retention of message texts.
+-- What leaves a number, from its clearance on, for the spinning gate (what did not leave after all has its quota
+-- released): recent texts only, pruned with the retention of message texts.
 create table sent_text (
   decision_id uuid        primary key,
   tenant      uuid        not null,

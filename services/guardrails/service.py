@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import judging, metrics, store
+from services.guardrails import contacts, judging, metrics, store
 from services.guardrails.chain import CHAIN_VERSION, Cleared, Deferred, Vetoed, chain_hash
 from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
@@ -66,8 +66,8 @@ def on_filing_due(job: Job, known: tuple[Facts, str]) -> Effects:
 
 
 def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime) -> Effects:
-    """What a draft rests on comes by other topics: it may be here before its contact and conversation."""
-    if judging.is_ahead(facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
+    """What a draft rests on comes by other topics: it may be here before its contact, conversation or last message."""
+    if judging.is_ahead(waiting.draft, facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
         return Effects(jobs=[_again(waiting, filed_at + CATCHING_UP)])
     if store.is_unread(facts):
         return Effects(jobs=[_read_first("filing_review", str(waiting.draft.draft_id), msgspec.json.encode(waiting))])
@@ -180,10 +180,11 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
         if waiting is None:
             return NOTHING  # revoked, or settled by an earlier run
         snapshot = waiting.approval.snapshot
-        if waiting.heard_revision > snapshot.context_revision:
-            return _refused(job, waiting, "binding", "context_changed", ())
-        if job.now > snapshot.send_by:
-            return _refused(job, waiting, "binding", "send_by_passed", ())
+        if over := _over(waiting, job.now):
+            return _refused(job, waiting, "binding", over, ())
+        if judging.is_ahead(snapshot, waiting.facts) and job.now < waiting.since + HEARD_WITHIN:
+            # people saw words that are not here yet, and they may say stop
+            return Effects(jobs=[_dispatch_again(job, job.now + CATCHING_UP)])
         if not waiting.is_channel_ready:
             return _deferred(job, waiting, job.now + SESSION_RETRY, "session", "session_not_ready", ())
         if store.is_unread(waiting.facts):
@@ -191,6 +192,14 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
         return _judged(job, waiting, signer, clearance)
 
     return on_dispatch_due
+
+
+def _over(waiting: store.Dispatch, now: datetime) -> str:
+    """Why this decision no longer holds; empty while it does."""
+    snapshot = waiting.approval.snapshot
+    if waiting.facts.heard_revision > snapshot.context_revision:
+        return "context_changed"
+    return "send_by_passed" if now > snapshot.send_by else ""
 
 
 def _judged(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
@@ -227,6 +236,7 @@ def _let_go(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: t
         writes=[
             store.settle(snapshot.decision_id, "cleared", job.now),
             store.reserve(snapshot, job.tenant, job.now),
+            store.leaves(snapshot, job.tenant, job.now),
         ],
         says=[
             m.SendCommand(
@@ -270,7 +280,11 @@ def _deferred(  # noqa: PLR0917 - job and decision, then the verdict's three wor
         retry_at=retry_at,
         verdicts=verdicts,
     )
-    return Effects(says=[said], jobs=[StartJob(id=job.id, kind="dispatch", key=job.key, due_at=retry_at)])
+    return Effects(says=[said], jobs=[_dispatch_again(job, retry_at)])
+
+
+def _dispatch_again(job: Job, due_at: datetime) -> StartJob:
+    return StartJob(id=job.id, kind="dispatch", key=job.key, due_at=due_at)
 
 
 def _refused(job: Job, waiting: store.Dispatch, gate: str, code: str, verdicts: tuple[m.GateVerdict, ...]) -> Effects:
@@ -312,42 +326,51 @@ def on_send_refused(heard: Heard[m.SendRefused], _: None) -> Effects:
 # -------------------------------------------------------------------------------------------------------- what we know
 
 
-def on_message_received(heard: Heard[m.MessageReceived], was_opted_out: bool) -> Effects:
+def on_message_received(heard: Heard[m.MessageReceived], sender: contacts.Sender) -> Effects:
     """A customer wrote. A wish to be left alone is written down before anything else."""
     message = heard.message
-    writes = [store.wrote_first(message), store.inbound(message)]
-    return Effects(writes=writes) + _wish(message, message.opt_out, was_opted_out, heard.now)
+    writes = [contacts.wrote_first(message), store.inbound(message)]
+    return Effects(writes=writes) + _wish(message, sender, heard.now)
 
 
-def on_message_edited(heard: Heard[m.MessageEdited], was_opted_out: bool) -> Effects:
+def on_message_edited(heard: Heard[m.MessageEdited], sender: contacts.Sender) -> Effects:
     """An edit is a message: it may hold an opt-out too."""
     message = heard.message
-    return Effects(writes=[store.revision(message)]) + _wish(message, message.opt_out, was_opted_out, heard.now)
+    return Effects(writes=[store.revision(message)]) + _wish(message, sender, heard.now)
 
 
-def _wish(
-    message: m.MessageReceived | m.MessageEdited, signal: m.OptOutSignal, was_opted_out: bool, now: datetime
-) -> Effects:
-    state = CONSENT_OF.get(signal)
-    if state is None or (state == "opted_in" and not was_opted_out):
+def _wish(message: m.MessageReceived | m.MessageEdited, sender: contacts.Sender, now: datetime) -> Effects:
+    """Kept once, and said of every id that others may know the person by."""
+    state = CONSENT_OF.get(message.opt_out)
+    if state is None or (state == "opted_in" and not sender.is_opted_out):
         return NOTHING
-    change = m.ConsentChanged(
-        tenant=message.tenant,
-        contact_id=message.contact_id,
-        conversation_id=message.conversation_id,
-        state=state,  # pyright: ignore[reportArgumentType] - a value of the table above
-        cause_message_id=message.message_id,
-        at=now,
-    )
-    return Effects(writes=[store.consent(change)], says=[change])
+    changes = [
+        m.ConsentChanged(
+            tenant=message.tenant,
+            contact_id=contact_id,
+            conversation_id=message.conversation_id,
+            state=state,  # pyright: ignore[reportArgumentType] - a value of the table above
+            cause_message_id=message.message_id,
+            at=now,
+        )
+        for contact_id in sender.ids
+    ]
+    return Effects(writes=[contacts.consent(changes[0])], says=changes)
 
 
 def on_revision(heard: Heard[m.MessageRevoked | m.PhoneReplied], _: None) -> Effects:
     return Effects(writes=[store.revision(heard.message)])
 
 
-def on_contact_seen(heard: Heard[m.ContactSeen], _: None) -> Effects:
-    return Effects(writes=store.contact_seen(heard.message))
+def on_contact_seen(heard: Heard[m.ContactSeen], merged: contacts.Merged | None) -> Effects:
+    """Of two who are one, each is left alone from now on if the other wished it."""
+    known = Effects(writes=[contacts.known(heard.message)])
+    if merged is None:
+        return known
+    says = [
+        m.ConsentChanged(tenant=heard.tenant, contact_id=one, state=merged.wish, at=heard.now) for one in merged.untold
+    ]
+    return known + Effects(says=says)
 
 
 def on_channel_status(heard: Heard[m.ChannelStatusChanged], _: None) -> Effects:
@@ -409,11 +432,11 @@ def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
             Quick(m.DraftApproved, no_facts, on_draft_approved),
             Quick(m.ApprovalEnded, no_facts, on_approval_ended),
             Quick(m.OwnershipChanged, no_facts, on_ownership_changed),
-            Quick(m.MessageReceived, store.known_opt_outs, on_message_received),
-            Quick(m.MessageEdited, store.known_opt_outs, on_message_edited),
+            Quick(m.MessageReceived, contacts.senders, on_message_received),
+            Quick(m.MessageEdited, contacts.senders, on_message_edited),
             Quick(m.MessageRevoked, no_facts, on_revision),
             Quick(m.PhoneReplied, no_facts, on_revision),
-            Quick(m.ContactSeen, no_facts, on_contact_seen),
+            Quick(m.ContactSeen, contacts.merges, on_contact_seen),
             Quick(m.ChannelStatusChanged, no_facts, on_channel_status),
             Quick(m.CaseOpened, no_facts, on_case_opened),
             Quick(m.CaseClosed, no_facts, on_case_closed),

@@ -20,20 +20,18 @@ from tests.guardrails.world import (
     approved,
     config,
     only,
+    opened,
+    phone_replied,
     proposed,
     received,
     with_channel,
-    wrote_to_before,
 )
 from tests.harness import Bench, BenchFactory
 
 
 @pytest.fixture
 async def bench(bench_of: BenchFactory) -> Bench:
-    bench = await bench_of("guardrails", handlers(config()))
-    await with_channel(bench)
-    await wrote_to_before(bench)
-    return bench
+    return await opened(bench_of)
 
 
 async def test_a_clean_draft_is_cleared_with_ten_verdicts(bench: Bench) -> None:
@@ -65,6 +63,41 @@ async def test_a_draft_whose_contact_never_comes_is_refused_in_the_end(bench: Be
     await bench.run_jobs(all=True)
     vetoed = only(await bench.said(), m.DraftVetoed)
     assert (vetoed.code, vetoed.ends_turn) == ("fact_unavailable", True)
+
+
+@pytest.mark.parametrize("signal", ["none", "opt_out"])
+async def test_a_draft_that_came_before_the_message_that_it_answers_waits_for_it(
+    bench: Bench, signal: m.OptOutSignal
+) -> None:
+    """We wrote first, on the phone: contact and conversation are known, the customer's answer is not."""
+    await bench.hear(phone_replied(), proposed(revision=2))
+    await bench.run_jobs()
+    assert await bench.said() == []
+    await bench.hear(received(revision=2, opt_out=signal))
+    await bench.said()
+    await bench.run_jobs(all=True)
+    said = await bench.said()
+    if signal == "none":
+        only(said, m.DraftCleared)
+    else:
+        assert only(said, m.DraftVetoed).code == "contact_blocked"
+
+
+async def test_an_approval_that_came_before_the_message_that_people_saw_waits_for_it(bench: Bench) -> None:
+    """After an outage each topic is heard at its own pace; the message may say stop."""
+    await bench.hear(received(), approved(revision=2))
+    await bench.run_jobs()
+    assert await bench.said() == []
+    await bench.hear(received("PARAR", revision=2, opt_out="opt_out"))
+    await bench.run_jobs(all=True)
+    assert only(await bench.said(), m.DispatchRefused).code == "contact_blocked"
+
+
+async def test_an_approval_whose_message_never_comes_is_judged_in_the_end(bench: Bench) -> None:
+    await bench.hear(received(), approved(revision=2))
+    await bench.rows("update dispatch set updated_at = now() - interval '1 day'")
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
 
 
 async def test_internal_words_are_vetoed_and_the_instruction_names_no_gate(bench: Bench) -> None:
@@ -137,23 +170,41 @@ async def test_a_merged_contact_keeps_the_wish_to_be_left_alone(bench: Bench) ->
 async def test_a_revoked_approval_never_leaves(bench: Bench) -> None:
     approval = approved()
     await bench.hear(received(), approval)
-    snapshot = approval.snapshot
-    await bench.hear(
-        m.ApprovalEnded(
-            tenant=TENANT,
-            obligation_id=snapshot.obligation_id,
-            epoch=1,
-            decision_id=snapshot.decision_id,
-            draft_id=uuid4(),
-            turn_id=None,
-            conversation_id=TALK,
-            how="invalidated",
-            reason="the customer wrote again",
-            at=NOW,
-        )
-    )
+    await bench.hear(ended(approval.snapshot))
     await bench.run_jobs(all=True)
     assert not [one for one in await bench.said() if isinstance(one, m.SendCommand)]
+
+
+async def test_a_clearance_that_ran_out_after_its_approval_was_revoked_is_not_renewed(bench: Bench) -> None:
+    snapshot = (approval := approved()).snapshot
+    await bench.hear(received(), approval)
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
+    await bench.hear(ended(snapshot))
+    await bench.hear(
+        m.SendRefused(
+            tenant=TENANT, decision_id=snapshot.decision_id, obligation_id=snapshot.obligation_id, conversation_id=TALK,
+            channel_id=CHANNEL, at=NOW, code="clearance_expired", detail="",
+        )
+    )  # fmt: skip
+    await bench.run_jobs(all=True)
+    assert await bench.said() == []
+    assert await bench.value("select state from quota") == "released"
+
+
+def ended(snapshot: m.Snapshot) -> m.ApprovalEnded:
+    return m.ApprovalEnded(
+        tenant=TENANT,
+        obligation_id=snapshot.obligation_id,
+        epoch=1,
+        decision_id=snapshot.decision_id,
+        draft_id=uuid4(),
+        turn_id=None,
+        conversation_id=TALK,
+        how="invalidated",
+        reason="the customer wrote again",
+        at=NOW,
+    )
 
 
 async def test_outside_hours_the_text_waits_and_leaves_later(bench: Bench) -> None:
@@ -194,6 +245,34 @@ async def test_a_taken_over_conversation_keeps_the_agents_draft(bench: Bench) ->
     assert (vetoed.gate, vetoed.ends_turn) == ("stop", True)
 
 
+@pytest.mark.parametrize("has_case", [True, False])
+async def test_a_take_over_that_comes_before_the_conversation_keeps_the_agents_draft(
+    bench: Bench, *, has_case: bool
+) -> None:
+    if has_case:
+        await bench.hear(case_opened())
+    await bench.hear(
+        m.OwnershipChanged(tenant=TENANT, conversation_id=TALK, owner="person", person="maria", version=1, at=NOW)
+    )
+    await bench.hear(phone_replied())
+    row = (await bench.rows("select contact_id, channel_id from conversation"))[0]
+    assert (row["contact_id"], row["channel_id"]) == (CONTACT, CHANNEL)
+    await bench.hear(received(revision=2), proposed(revision=2))
+    assert only(await bench.said(), m.DraftVetoed).code == "conversation_taken_over"
+
+
+async def test_a_case_that_comes_before_the_conversation_is_open_in_it(bench: Bench) -> None:
+    await bench.hear(case_opened())
+    await bench.hear(received(), proposed("Vou verificar com a equipe e já te respondo."))
+    only(await bench.said(), m.DraftCleared)
+
+
+def case_opened() -> m.CaseOpened:
+    return m.CaseOpened(
+        tenant=TENANT, case_id=uuid4(), conversation_id=TALK, contact_id=CONTACT, subject="troca", opened_at=NOW
+    )
+
+
 async def test_a_handoff_that_nobody_accepted_stops_no_text(bench: Bench) -> None:
     await bench.hear(received())
     await bench.hear(
@@ -207,12 +286,44 @@ async def test_a_handoff_that_nobody_accepted_stops_no_text(bench: Bench) -> Non
 async def test_the_warm_up_cap_counts_what_was_cleared(bench: Bench) -> None:
     async with bench.db.transaction() as tx:
         await tx.execute("update channel set activated_at = now(), daily_cap = 300")
-    texts = [f"Sua senha número {number} fica na mesa da cor {chr(97 + number)}." for number in range(21)]
+    texts = [" ".join(chr(97 + number) * length for length in range(4, 9)) for number in range(21)]
     await bench.hear(received(), *(approved(text, minutes=60 * 30) for text in texts))
     await bench.run_jobs()
     said = await bench.said()
     assert len([one for one in said if isinstance(one, m.SendCommand)]) == 20
     assert only(said, m.DispatchDeferred).code == "warmup_cap"
+
+
+OFFER = "Oi! Chegou a coleção nova de pães e a loja abre mais cedo no sábado."
+
+
+async def test_copies_that_are_on_their_way_count_before_any_of_them_is_sent(bench: Bench) -> None:
+    await bench.hear(received(), *(approved(OFFER) for _ in range(6)))
+    await bench.run_jobs()
+    said = await bench.said()
+    assert len([one for one in said if isinstance(one, m.SendCommand)]) == 2
+    assert [one.code for one in said if isinstance(one, m.DispatchRefused)] == ["mass_identical"] * 4
+
+
+@pytest.mark.parametrize("kind", [m.SendFailed, m.SendRefused, m.SendUncertain])
+async def test_a_copy_that_did_not_leave_counts_no_more(
+    bench: Bench, kind: type[m.SendFailed | m.SendRefused | m.SendUncertain]
+) -> None:
+    first = [approved(OFFER).snapshot for _ in range(2)]
+    await bench.hear(received(), *(msgspec.structs.replace(approved(OFFER), snapshot=one) for one in first))
+    await bench.run_jobs()
+    await bench.said()
+    for one in first:
+        await bench.hear(
+            kind(
+                tenant=TENANT, decision_id=one.decision_id, obligation_id=one.obligation_id, conversation_id=TALK,
+                channel_id=CHANNEL, at=NOW, code="400", detail="",
+            )
+        )  # fmt: skip
+    await bench.hear(approved(OFFER))
+    await bench.run_jobs()
+    left = [one for one in await bench.said() if isinstance(one, m.SendCommand)]
+    assert len(left) == (0 if kind is m.SendUncertain else 1)
 
 
 def status(*, is_ready: bool) -> m.ChannelStatusChanged:
