@@ -2,6 +2,7 @@
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from services.guardrails import shadow
 from services.guardrails.chain import CHAIN, CHAIN_VERSION, chain_hash
 from services.guardrails.gate import Outcome, Phase
 
@@ -18,15 +19,25 @@ CHAIN_INFO = Gauge("chancela_chain_info", "The chain in force.", ["version", "ha
 FAILURES = Counter(
     "chancela_gate_failures_total", "Facts that were missing or gates that crashed.", ["gate", "cause", "disposition"]
 )
+DISAGREEMENTS = Counter(
+    "chancela_shadow_disagreements_total",
+    "Verdicts of candidate rules that differ from the chain's: stricter than it, or looser than the gate they replace.",
+    ["gate", "direction"],
+)
 LEAKS = Counter("chancela_leaks_total", "Internal words caught before they left.", ["category"])
 DISPATCHES = Counter("chancela_dispatches_total", "Approved texts at the last gate.", ["result"])
 
-for _gate in CHAIN:
-    MODE.labels(_gate.name, "enforce").set(1)
+_CANDIDATES = shadow.found()
+for _gate in (*CHAIN, *(_one.gate for _one in _CANDIDATES)):
+    MODE.labels(_gate.name, "enforce").set(_gate in CHAIN)
+    MODE.labels(_gate.name, "shadow").set(_gate not in CHAIN)
     for _phase in Phase:
         SECONDS.labels(_gate.name, _phase.value)
         for _outcome in Outcome:
             EVALUATIONS.labels(_gate.name, _phase.value, _outcome.value)
+for _one in _CANDIDATES:
+    for _direction in shadow.Direction:
+        DISAGREEMENTS.labels(_one.gate.name, _direction.value)
 CHAIN_INFO.labels(str(CHAIN_VERSION), chain_hash()).set(1)
 for _result in ("cleared", "deferred", "refused"):
     DISPATCHES.labels(_result)
