@@ -20,7 +20,8 @@ from services.guardrails.facts import Draft, Facts, Unknown, known
 from services.guardrails.gate import Gate, OnMissing, Outcome, Phase, Span, Verdict, amend, defer, passed, veto
 from services.guardrails.gates.internal_vocabulary import INTERNAL_VOCABULARY
 from services.guardrails.shadow import Candidate, CandidateError, Direction, beside, disagreement
-from tests.guardrails.test_service import approved, bench, only, proposed, received
+from tests.guardrails.test_service import bench
+from tests.guardrails.world import approved, only, proposed, received
 from tests.harness import Bench
 
 __all__ = ["bench"]  # the fixture
