@@ -32,6 +32,7 @@ check: $(STAMP)
 	$(BIN)/pyright
 	$(BIN)/python -m contracts --check
 	$(BIN)/python -m deploy.metrics --check
+	$(BIN)/python -m services.guardrails.chain_lock --check
 	$(BIN)/lint-imports
 
 fmt: $(STAMP)

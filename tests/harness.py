@@ -85,8 +85,9 @@ async def drop_database(server: PostgresServer, name: str) -> None:
 class Bench:
     """One service's handlers over its own schema; nothing leaves the outbox."""
 
-    def __init__(self, service: str, handlers: Handlers, db: Database, web_db: Database) -> None:
+    def __init__(self, service: str, handlers: Handlers, db: Database, web_db: Database, url: str) -> None:
         self.service = service
+        self.url = url
         self.db = db
         self.web_db = web_db
         self._handling = Handling(service, handlers)
@@ -104,9 +105,10 @@ class Bench:
     @classmethod
     async def open(cls, server: PostgresServer, service: str, handlers: Handlers) -> tuple["Bench", str]:
         name = await new_database(server, [service])
-        db = await Database.connect(server.dsn(name, f"{service}_bus", PASSWORD), schema=service, name="bench")
+        url = server.dsn(name, f"{service}_bus", PASSWORD)
+        db = await Database.connect(url, schema=service, name="bench")
         web = await Database.connect(server.dsn(name, f"{service}_web", PASSWORD), schema=service, name="bench-web")
-        return cls(service, handlers, db, web), name
+        return cls(service, handlers, db, web, url), name
 
     async def hear(self, *messages: Message, id: UUID | None = None) -> None:
         """As if these arrived, each at the next position of its lane. A handler that fails makes this fail."""

@@ -1,7 +1,8 @@
 """The before-send chain: ten gates in a fixed order, run at filing and again at dispatch.
 
 Laws
-- The order is the constant below. Nothing but a release changes it, and a release changes `CHAIN_VERSION` with it.
+- The order is the constant below. Nothing but a release changes it, and a release changes `CHAIN_VERSION` with it:
+  `chain_lock.json` holds each version to its content.
 - A gate that crashes, or whose fact is missing where it is `closed`, vetoes. Nothing clears by accident.
 - The recorded verdict is the first veto in order. State gates after it are skipped; text gates still run, so that the
   model learns every problem at once.
@@ -188,15 +189,35 @@ def _refused(draft: Draft, code: str, cause: str) -> Verdict:
 
 @lru_cache(maxsize=1)
 def chain_hash() -> str:
-    """Over version, names, order, and the source of every gate and of the rules that it uses. 64 hex digits."""
-    digest = hashlib.sha256(str(CHAIN_VERSION).encode())
-    for module in (facts_module, gate_module, sys.modules[__name__], text, patterns):
-        digest.update(inspect.getsource(module).encode())
-    for gate in CHAIN:
+    """Over version and content: what a verdict says it was made by. 64 hex digits."""
+    return hashlib.sha256(f"{CHAIN_VERSION}:{content_hash()}".encode()).hexdigest()
+
+
+def content_hash(chain: Sequence[Gate] = CHAIN) -> str:
+    """Over names, order, and the source of every gate and of the rules that it uses; not over the version's number.
+
+    64 hex digits. `chain_lock.py` holds each version to its content.
+    """
+    digest = hashlib.sha256()
+    for module in hashed_modules(()):
+        digest.update(_source(module))
+    for gate in chain:
         digest.update(gate.name.encode())
         for module in _modules(gate):
-            digest.update(inspect.getsource(module).encode())
+            digest.update(_source(module))
     return digest.hexdigest()
+
+
+def hashed_modules(chain: Sequence[Gate] = CHAIN) -> tuple[ModuleType, ...]:
+    """What every gate rests on, and what the gates of `chain` add."""
+    shared = (facts_module, gate_module, sys.modules[__name__], text, patterns)
+    return (*shared, *(module for gate in chain for module in _modules(gate)))
+
+
+def _source(module: ModuleType) -> bytes:
+    """Without the line that states the version: raising it must not change the content."""
+    lines = inspect.getsource(module).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("CHAIN_VERSION: Final")).encode()
 
 
 def _modules(gate: Gate) -> tuple[ModuleType, ...]:

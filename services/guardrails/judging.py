@@ -1,9 +1,8 @@
-"""Running the chain over bus messages: drafts in, verdicts out, and the record of a run. Pure."""
+"""Running the chain over bus messages: drafts in, verdicts out. Pure."""
 
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from contracts import messages as m
 from services.guardrails import facts as f
 from services.guardrails.amounts import amounts
-from services.guardrails.chain import CHAIN_VERSION, ChainResult, Cleared, Deferred, Vetoed, chain_hash, judge, run
+from services.guardrails.chain import ChainResult, Cleared, Deferred, Vetoed, judge, run
 from services.guardrails.gate import Gate, Outcome, Phase, Verdict
 from shared.text import fold
 
@@ -96,31 +95,17 @@ def digest(facts: f.Facts) -> str:
     return hashlib.sha256(msgspec.json.encode(facts, order="deterministic")).hexdigest()
 
 
-def record(draft: f.Draft, facts: f.Facts, phase: Phase, result: ChainResult, tenant: UUID) -> dict[str, Any]:
-    """Columns of the stored run."""
-    gate, code = _recorded(result)
-    return {
-        "tenant": tenant,
-        "phase": phase.value,
-        "outcome": {Cleared: "cleared", Vetoed: "vetoed", Deferred: "deferred"}[type(result)],
-        "gate": gate,
-        "code": code,
-        "verdicts": _text(result.verdicts),
-        "draft": _text(draft),
-        "facts": _text(facts),
-        "facts_digest": digest(facts),
-        "chain_version": CHAIN_VERSION,
-        "chain_hash": chain_hash(),
-        "at": facts.now,
-    }
-
-
-def _recorded(result: ChainResult) -> tuple[str, str]:
+def recorded(result: ChainResult) -> tuple[str, str]:
+    """Gate and code that a run is known by: of the first veto, or of the deferral that lasts longest."""
     if isinstance(result, Vetoed):
         return result.gate, result.code
     if isinstance(result, Deferred):
         return deferring(result)
     return "", ""
+
+
+def outcome(result: ChainResult) -> str:
+    return {Cleared: "cleared", Vetoed: "vetoed", Deferred: "deferred"}[type(result)]
 
 
 def deferring(result: Deferred) -> tuple[str, str]:
@@ -147,7 +132,3 @@ def leaks(result: ChainResult) -> list[str]:
         if verdict.gate == "internal_vocabulary" and verdict.outcome is Outcome.VETO
         for span in verdict.spans
     ]
-
-
-def _text(value: Any) -> str:
-    return msgspec.json.encode(value, order="deterministic").decode()

@@ -4,6 +4,7 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from services.guardrails import shadow
 from services.guardrails.chain import CHAIN, CHAIN_VERSION, chain_hash
 from services.guardrails.gate import Outcome, Phase
 
@@ -20,22 +21,33 @@ CHAIN_INFO = Gauge("chancela_chain_info", "The chain in force.", ["version", "ha
 FAILURES = Counter(
     "chancela_gate_failures_total", "Facts that were missing or gates that crashed.", ["gate", "cause", "disposition"]
 )
+DISAGREEMENTS = Counter(
+    "chancela_shadow_disagreements_total",
+    "Verdicts of candidate rules that differ from the chain's: stricter than it, or looser than the gate they replace.",
+    ["gate", "direction"],
+)
 LEAKS = Counter("chancela_leaks_total", "Internal words caught before they left.", ["category"])
 DISPATCHES = Counter("chancela_dispatches_total", "Approved texts at the last gate.", ["result"])
 
+_CANDIDATES = shadow.found()
+_GATES: Final = (*CHAIN, *(_one.gate for _one in _CANDIDATES))
 SECONDS_OF: Final = {
-    (gate.name, phase): SECONDS.labels(gate.name, phase.value).observe for gate in CHAIN for phase in Phase
+    (gate.name, phase): SECONDS.labels(gate.name, phase.value).observe for gate in _GATES for phase in Phase
 }
 EVALUATED: Final = {
     (gate.name, phase, outcome): EVALUATIONS.labels(gate.name, phase.value, outcome.value).inc
-    for gate in CHAIN
+    for gate in _GATES
     for phase in Phase
     for outcome in Outcome
 }
 """Bound once: finding a child by its labels costs more than counting."""
 
-for _gate in CHAIN:
-    MODE.labels(_gate.name, "enforce").set(1)
+for _gate in _GATES:
+    MODE.labels(_gate.name, "enforce").set(_gate in CHAIN)
+    MODE.labels(_gate.name, "shadow").set(_gate not in CHAIN)
+for _one in _CANDIDATES:
+    for _direction in shadow.Direction:
+        DISAGREEMENTS.labels(_one.gate.name, _direction.value)
 CHAIN_INFO.labels(str(CHAIN_VERSION), chain_hash()).set(1)
 for _result in ("cleared", "deferred", "refused"):
     DISPATCHES.labels(_result)

@@ -67,6 +67,7 @@ create table sent_text (
   at          timestamptz not null
 );
 create index sent_text_recent on sent_text (channel_id, at desc);
+create index sent_text_by_age on sent_text (at);
 
 -- What the classifier read in a text: one reading for a tenant's text, its evidence and a classifier.
 create table review (
@@ -77,7 +78,8 @@ create table review (
   at         timestamptz not null default now()
 );
 
--- One row a run of the chain, with the facts that it saw: enough to run it again on another chain.
+-- One row a run of the chain, with the facts that it saw: with its words, enough to run it again on another chain.
+-- `draft` and `facts` hold none of the words; `recent` names the texts in the facts, which `sent_text` has.
 create table run (
   run_id       uuid        primary key,
   tenant       uuid        not null,
@@ -93,11 +95,43 @@ create table run (
   facts_digest text        not null,
   chain_version integer    not null,
   chain_hash   text        not null,
-  at           timestamptz not null
+  at           timestamptz not null,
+  text_id      uuid,
+  recent       uuid[]      not null default '{}',
+  shadow       jsonb       not null default '[]',
+  decision_id  uuid
 );
 create index run_by_draft on run (draft_id, at);
 create index run_recent on run (tenant, at desc);
-create index run_by_age on run using brin (at);
+create index run_in_order on run (at, run_id);
+create index run_by_decision on run (decision_id) where decision_id is not null;
+
+-- The words of runs, once a conversation: the one place where they can be erased. A redacted row has none left, nor
+-- the hash by which they could be guessed.
+create table run_text (
+  text_id      uuid        primary key,
+  tenant       uuid        not null,
+  conversation_id uuid     not null,
+  sha256       bytea,
+  words        jsonb,
+  at           timestamptz not null,
+  redacted_at  timestamptz,
+  check (redacted_at is null or (words is null and sha256 is null))
+);
+create unique index run_text_once on run_text (conversation_id, sha256);
+create index run_text_by_age on run_text (at);
+
+-- Which draft an obligation's epoch is: what was judged at filing under one id is dispatched under the other.
+create table filed (
+  obligation_id uuid        not null,
+  epoch         bigint      not null,
+  tenant        uuid        not null,
+  draft_id      uuid        not null,
+  at            timestamptz not null,
+  primary key (obligation_id, epoch)
+);
+create index filed_by_draft on filed (draft_id);
+create index filed_by_age on filed (at);
 
 -- An approved text on its way out: one row a decision, burnt once it is cleared, refused or revoked.
 create table dispatch (
@@ -112,6 +146,7 @@ create table dispatch (
   updated_at    timestamptz not null default now()
 );
 create index dispatch_open on dispatch (conversation_id) where state = 'waiting';
+create index dispatch_by_obligation on dispatch (obligation_id);
 
 -- Two phases: reserved at clearance, confirmed when accepted or uncertain, else released.
 create table quota (

@@ -13,14 +13,15 @@ from uuid import UUID
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import contacts, judging, metrics, store
-from services.guardrails.chain import CHAIN_VERSION, Cleared, Deferred, Vetoed, chain_hash
+from services.guardrails import contacts, judging, metrics, runs, shadow, store
+from services.guardrails.chain import CHAIN_VERSION, ChainResult, Cleared, Deferred, Vetoed, chain_hash
 from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
-from services.guardrails.facts import Facts
+from services.guardrails.facts import Draft, Facts
 from services.guardrails.gate import Gate, Phase, Verdict
 from services.guardrails.reviewing import asking
 from services.guardrails.rules import TenantRules
+from services.guardrails.words import Judged
 from shared import seal
 from shared.bus import (
     NOTHING,
@@ -53,20 +54,20 @@ CONSENT_OF: dict[str, str] = {
 # ------------------------------------------------------------------------------------------------------------- filing
 
 
-def on_draft(heard: Heard[m.DraftProposed | m.DraftSubmitted], known: tuple[Facts, str]) -> Effects:
+def on_draft(heard: Heard[m.DraftProposed | m.DraftSubmitted], known: store.Known) -> Effects:
     """A draft is judged before a person sees it."""
     waiting = store.Waiting(draft=heard.message, heard_at=heard.now)
-    return _file(waiting, known[0], known[1], run_id=derived_id(heard.id, "run"), filed_at=heard.now)
+    return _file(waiting, known, run_id=derived_id(heard.id, "run"), filed_at=heard.now)
 
 
-def on_filing_due(job: Job, known: tuple[Facts, str]) -> Effects:
+def on_filing_due(job: Job, known: store.Known) -> Effects:
     """A draft that could not be judged yet."""
-    waiting = store.waiting(job)
-    return _file(waiting, known[0], known[1], run_id=derived_id(job.token, "run"), filed_at=job.now)
+    return _file(store.waiting(job), known, run_id=derived_id(job.token, "run"), filed_at=job.now)
 
 
-def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime) -> Effects:
+def _file(waiting: store.Waiting, known: store.Known, *, run_id: UUID, filed_at: datetime) -> Effects:
     """What a draft rests on comes by other topics: it may be here before its contact, conversation or last message."""
+    facts = known.facts
     if judging.is_ahead(waiting.draft, facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
         return Effects(jobs=[_again(waiting, filed_at + CATCHING_UP)])
     if store.is_unread(facts):
@@ -74,15 +75,15 @@ def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, f
     message = waiting.draft
     draft = judging.draft_of(message, message.tenant, filed_at)
     result = judging.run_chain(draft, facts, Phase.FILING, observe)
-    record = judging.record(draft, facts, Phase.FILING, result, message.tenant)
+    judged = _judged(draft, facts, Phase.FILING, result)
     for category in judging.leaks(result):
         metrics.LEAKS.labels(category).inc()
-    writes = [store.run(run_id, message, record)]
+    writes = [runs.keep(runs.Record(run_id, message.tenant, Phase.FILING, judged, known.recent, result))]
     match result:
         case Cleared():
             return Effects(writes=writes, says=[_cleared(message, draft.body, result, facts)])
         case Vetoed():
-            metrics.VETOES.labels(result.gate, result.code, Phase.FILING.value, channel).inc()
+            metrics.VETOES.labels(result.gate, result.code, Phase.FILING.value, known.channel_kind).inc()
             return Effects(writes=writes, says=[_vetoed(message, result)])
         case Deferred():
             return Effects(writes=writes, jobs=[_again(waiting, result.retry_at)])
@@ -161,6 +162,11 @@ def _vetoed(message: m.DraftProposed | m.DraftSubmitted, result: Vetoed) -> m.Dr
 # ----------------------------------------------------------------------------------------------------------- dispatch
 
 
+def on_draft_filed(heard: Heard[m.DraftFiled], _: None) -> Effects:
+    """The draft has an obligation now: the name under which it is decided and dispatched."""
+    return Effects(writes=[runs.filed(heard.message, heard.now)])
+
+
 def on_draft_approved(heard: Heard[m.DraftApproved], _: None) -> Effects:
     """A person said yes: the last look comes when the text may leave."""
     snapshot = heard.message.snapshot
@@ -189,7 +195,7 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
             return _deferred(job, waiting, job.now + SESSION_RETRY, "session", "session_not_ready", ())
         if store.is_unread(waiting.facts):
             return Effects(jobs=[_read_first("dispatch_review", job.key)])
-        return _judged(job, waiting, signer, clearance)
+        return _dispatch(job, waiting, signer, clearance)
 
     return on_dispatch_due
 
@@ -202,12 +208,13 @@ def _over(waiting: store.Dispatch, now: datetime) -> str:
     return "send_by_passed" if now > snapshot.send_by else ""
 
 
-def _judged(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
-    snapshot = waiting.approval.snapshot
+def _dispatch(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
+    snapshot, run_id = waiting.approval.snapshot, derived_id(job.token, "run")
     draft = judging.draft_of(snapshot, job.tenant, snapshot.filed_at or snapshot.decided_at)
     result = judging.run_chain(draft, waiting.facts, Phase.DISPATCH, observe)
-    record = judging.record(draft, waiting.facts, Phase.DISPATCH, result, job.tenant)
-    kept = Effects(writes=[store.run(derived_id(job.token, "run"), snapshot, record)])
+    judged = _judged(draft, waiting.facts, Phase.DISPATCH, result)
+    record = runs.Record(run_id, job.tenant, Phase.DISPATCH, judged, waiting.recent, result, snapshot.decision_id)
+    kept = Effects(writes=[runs.keep(record)])
     match result:
         case Cleared():
             return kept + _let_go(job, waiting, signer, clearance, result)
@@ -409,14 +416,26 @@ def on_send_failed(heard: Heard[m.SendFailed], _: None) -> Effects:
 # ------------------------------------------------------------------------------------------------------------ the part
 
 
-def observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict]) -> Verdict:
+def _judged(draft: Draft, facts: Facts, phase: Phase, result: ChainResult) -> Judged:
+    """With what the candidates say beside the ten, counted."""
+    candidates = shadow.found()
+    verdicts = shadow.beside(draft, facts, lambda gate, judge: observe(gate, phase, judge, "shadow"), candidates)
+    for candidate, verdict in zip(candidates, verdicts, strict=True):
+        direction = shadow.disagreement(candidate, verdict, result)
+        if direction is not None:
+            metrics.DISAGREEMENTS.labels(candidate.gate.name, direction.value).inc()
+    return Judged(draft, facts, result.verdicts, verdicts)
+
+
+def observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict], disposition: str = "") -> Verdict:
     """Times and counts one gate."""
     began = time.perf_counter()
     verdict = judge()
     metrics.SECONDS_OF[gate.name, phase](time.perf_counter() - began)
     metrics.EVALUATED[gate.name, phase, verdict.outcome]()
     if verdict.warning:
-        metrics.FAILURES.labels(gate.name, verdict.code or "missing_fact", gate.on_missing.value).inc()
+        cause = verdict.code or "missing_fact"
+        metrics.FAILURES.labels(gate.name, cause, disposition or gate.on_missing.value).inc()
     return verdict
 
 
@@ -429,6 +448,7 @@ def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
         quick=(
             Quick(m.DraftProposed, partial(store.filing_facts, reader), on_draft),
             Quick(m.DraftSubmitted, partial(store.filing_facts, reader), on_draft),
+            Quick(m.DraftFiled, no_facts, on_draft_filed),
             Quick(m.DraftApproved, no_facts, on_draft_approved),
             Quick(m.ApprovalEnded, no_facts, on_approval_ended),
             Quick(m.OwnershipChanged, no_facts, on_ownership_changed),
@@ -461,7 +481,6 @@ def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
             m.MessageReacted,
             m.StatusReported,
             m.EchoSeen,
-            m.DraftFiled,
             m.FilingRefused,
             m.DraftRejected,
             m.DraftSentBack,
@@ -489,7 +508,10 @@ def _read_files(config: Config) -> tuple[list[store.ChannelSetting], list[Tenant
 
 
 FORGETS = (
-    Class("review", "at", 30, "as long as the runs that rest on it"),
-    Class("run", "at", 30, "verdicts are explained and judged again by a newer chain; what was sent has its seal"),
+    Class("review", "at", runs.KEPT_DAYS, "as long as the runs that rest on it"),
+    Class("run", "at", runs.KEPT_DAYS, "verdicts are explained and judged again by a newer chain"),
+    Class("run_text", "at", runs.KEPT_DAYS, "a run is judged again with its words; what was sent has its seal"),
+    Class("filed", "at", runs.KEPT_DAYS, "a run at dispatch leads to those at filing"),
+    Class("sent_text", "at", runs.KEPT_DAYS, "a number's last texts, and the runs that were compared with them"),
 )
 SERVICE = Service("guardrails", Config, handlers, start=start, forgets=FORGETS)

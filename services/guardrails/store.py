@@ -43,11 +43,23 @@ class ChannelSetting(msgspec.Struct, frozen=True, kw_only=True):
     time_zone: str = "America/Sao_Paulo"
 
 
+class Known(msgspec.Struct, frozen=True):
+    """What the chain is told of a draft. `recent`: ids of the texts that the facts quote, in their order."""
+
+    facts: Facts
+    recent: tuple[UUID, ...] = ()
+
+    @property
+    def channel_kind(self) -> str:
+        return self.facts.channel.kind if isinstance(self.facts.channel, ChannelRules) else "unknown"
+
+
 class Dispatch(msgspec.Struct, frozen=True):
     """An approved text with what the chain must know about it now, and since when it waits."""
 
     approval: m.DraftApproved
     facts: Facts
+    recent: tuple[UUID, ...]
     since: datetime
     is_channel_ready: bool
     channel_kind: str
@@ -84,7 +96,7 @@ async def load_rules(tx: Tx, rules: Sequence[TenantRules]) -> None:
 # -------------------------------------------------------------------------------------------------------------- facts
 
 
-async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
+async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Known:
     """Everything that the chain may ask about a draft: any message with contact, conversation, destination and text.
 
     `classifier` is the version of the one that reads texts here, empty when there is none.
@@ -95,7 +107,8 @@ async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
     channel = await tx.row("select * from channel where channel_id = $1", channel_id)
     rules = await _rules_of(tx, draft.tenant)
     evidence = _evidence(getattr(draft, "evidence", ()))
-    return Facts(
+    recent = await _recent_texts(tx, channel_id)
+    facts = Facts(
         now=now,
         contact=_contact(contact),
         ownership=_ownership(conversation),
@@ -107,13 +120,14 @@ async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
         promise_table=rules.promise_table,
         evidence=evidence,
         promise_review=await reviewing.reading(tx, Question(draft.tenant, draft.body, evidence), classifier),
-        recent_outbound=await _recent_texts(tx, channel_id),
+        recent_outbound=tuple(row["body"] for row in recent),
         operations=CATALOGUE,
         allowed_terms=rules.allowed_terms,
         disclosures=rules.disclosures,
         people=rules.people,
         heard_revision=conversation["context_revision"] if conversation else 0,
     )
+    return Known(facts, tuple(row["decision_id"] for row in recent))
 
 
 async def _rules_of(tx: Tx, tenant: UUID) -> Rules:
@@ -169,14 +183,14 @@ async def _sender_number(tx: Tx, channel: Row | None, now: datetime) -> SenderNu
     return SenderNumber(age_days=max(0, (now - channel["activated_at"]).days), sent_today=sent)
 
 
-async def _recent_texts(tx: Tx, channel_id: UUID) -> tuple[str, ...]:
+async def _recent_texts(tx: Tx, channel_id: UUID) -> Sequence[Row]:
     rows = await tx.rows(
-        """select s.body from sent_text s left join quota q using (decision_id)
+        """select s.decision_id, s.body from sent_text s left join quota q using (decision_id)
            where s.channel_id = $1 and q.state is distinct from 'released' order by s.at desc limit $2""",
         channel_id,
         SPINNING_LAST,
     )
-    return tuple(row["body"] for row in reversed(rows))
+    return rows[::-1]
 
 
 def _evidence(evidence: Sequence[m.Evidence]) -> tuple[Evidence, ...]:
@@ -185,13 +199,8 @@ def _evidence(evidence: Sequence[m.Evidence]) -> tuple[Evidence, ...]:
     )
 
 
-async def filing_facts(classifier: str, tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[tuple[Facts, str]]:
-    """For each draft heard: the facts, and the kind of its channel."""
-    found: list[tuple[Facts, str]] = []
-    for one in heard:
-        facts = await facts_of(tx, one.message, one.now, classifier)
-        found.append((facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"))
-    return found
+async def filing_facts(classifier: str, tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[Known]:
+    return [await facts_of(tx, one.message, one.now, classifier) for one in heard]
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,9 +227,11 @@ def waiting(job: Job) -> Waiting:
     return _waiting.decode(job.payload)
 
 
-def _unread(facts: Facts, why: str) -> Facts:
+def _unread(known: Known, why: str) -> Known:
     """A text that nobody read is judged all the same once somebody was asked."""
-    return msgspec.structs.replace(facts, promise_review=Unknown(why)) if why and is_unread(facts) else facts
+    if not why or not is_unread(known.facts):
+        return known
+    return Known(msgspec.structs.replace(known.facts, promise_review=Unknown(why)), known.recent)
 
 
 def is_unread(facts: Facts) -> bool:
@@ -245,11 +256,10 @@ def _question(tenant: UUID, body: str, evidence: Sequence[m.Evidence]) -> Questi
     return Question(tenant, body, _evidence(evidence))
 
 
-async def filing_again(classifier: str, tx: Tx, job: Job) -> tuple[Facts, str]:
+async def filing_again(classifier: str, tx: Tx, job: Job) -> Known:
     """The facts of now for a draft that waited."""
     kept = waiting(job)
-    facts = _unread(await facts_of(tx, kept.draft, job.now, classifier), kept.unread)
-    return facts, facts.channel.kind if isinstance(facts.channel, ChannelRules) else "unknown"
+    return _unread(await facts_of(tx, kept.draft, job.now, classifier), kept.unread)
 
 
 async def dispatch_facts(classifier: str, tx: Tx, job: Job) -> Dispatch | None:
@@ -269,11 +279,12 @@ async def dispatch_facts(classifier: str, tx: Tx, job: Job) -> Dispatch | None:
         body=snapshot.body,
         evidence=snapshot.evidence,
     )
-    facts = await facts_of(tx, carrier, job.now, classifier)
-    facts = _unread(facts, _undecided.decode(job.payload).unread)
+    known = await facts_of(tx, carrier, job.now, classifier)
+    known = _unread(known, _undecided.decode(job.payload).unread)
     return Dispatch(
         approval,
-        facts,
+        known.facts,
+        known.recent,
         row["updated_at"],
         channel is not None and channel["is_ready"],
         channel["kind"] if channel else "unknown",
@@ -361,32 +372,6 @@ def hurry(message: m.ChannelStatusChanged) -> Write:
         """update job set due_at = clock_timestamp() where kind = 'dispatch' and lease_token is null and key in
              (select decision_id::text from dispatch where channel_id = $1 and state = 'waiting')""",
         (message.channel_id,),
-    )
-
-
-def run(run_id: UUID, draft: m.DraftProposed | m.DraftSubmitted | m.Snapshot, row: dict[str, Any]) -> Write:
-    draft_id = draft.obligation_id if isinstance(draft, m.Snapshot) else draft.draft_id
-    return Write(
-        """insert into run (run_id, tenant, draft_id, conversation_id, phase, outcome, gate, code, verdicts, draft,
-             facts, facts_digest, chain_version, chain_hash, at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)""",
-        (
-            run_id,
-            row["tenant"],
-            draft_id,
-            draft.conversation_id,
-            row["phase"],
-            row["outcome"],
-            row["gate"],
-            row["code"],
-            row["verdicts"],
-            row["draft"],
-            row["facts"],
-            row["facts_digest"],
-            row["chain_version"],
-            row["chain_hash"],
-            row["at"],
-        ),
     )
 
 
