@@ -13,7 +13,7 @@ from rich.console import Console
 
 from contracts import generate
 from contracts.topology import BY_ROOT, SERVICES, Topic
-from deploy import lanes, recover_command, sends
+from deploy import gates_command, lanes, recover_command, sends
 from deploy.leak import command as leak
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ app.add_typer(demo, name="demo")
 app.add_typer(lanes.app, name="lanes")
 app.add_typer(sends.app, name="sends")
 app.add_typer(leak.app, name="leak")
+app.add_typer(gates_command.app, name="gates")
 app.command("recover")(recover_command.recover)
 
 console = Console(highlight=False)
