@@ -16,7 +16,7 @@ STRUCTURE: Final = {
     "raw_data:json": r"[{\[]\s*[\"'][\w .-]+[\"']\s*:|[\"'][\w-]+[\"']\s*:\s*(?:[\"'\[{]|\d|true\b|false\b|null\b|none\b)|\[\s*\{|\{\s*\}|\{\s*[a-z_]+\s*:\s*[^{}\n]{1,60}\}",
     "raw_data:fence": r"```",
     "raw_data:escape": r"\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[nrt](?:[^a-z]|$)",
-    "raw_data:tag": r"</?[a-z][a-z0-9_:-]*(?:\s+[^<>\n]{0,200})?/?>|<\|[a-z_]{2,40}\|>|\[/?(?:inst|system|tool_calls?|tool_results?|assistant)\]|<</?sys>>",
+    "raw_data:tag": r"</?[a-z][a-z0-9_:-]*(?:\s+[^<>\n]{0,200})?/?>|<!--|<\|[a-z_]{2,40}\|>|\[/?(?:inst|system|tool_calls?|tool_results?|assistant)\]|<</?sys>>",
     "raw_data:key_value": r"\b(?:uid|lead id|tenant id|session id|request id|trace id|message id|contact id|conversation id)\s*[:=#]\s*[\w-]+",
     "raw_error:trace": r"traceback \(most recent|\bat [\w.$<>]+ ?\((?:/|[a-z]:\\|file:|node:|<anonymous>)|\bfile \"[^\"\n]+\", line \d+|"
     r"\b(?:excecao|exception|excepcion) (?:ao|na|no|ocorreu|lancada|thrown|raised|occurred|while|in|al|en) \w+|\b(?:erro|error) (?:ao|al|while) (?:execut\w+|cham\w+ a|invoc\w+|pars\w+|ejecut\w+|call\w+ the)|"
@@ -56,7 +56,8 @@ CASED: Final = {
     "raw_error:none": r"[,:$=] ?None\b|\b(?:Olá|Oi|Hi|Hello|Hey|Hola|Dear|Prezad[oa]|Car[oa]|Sra?\.?|dia|tarde|noite|dias|tardes|noches|morning|afternoon|"
     r"evening|é|is|es|de|em|para|for|with|com|a|o) None(?:[.,!?:;]|$)",
     "snake_case:camel": r"\b(?:get|set|send|list|create|update|delete|move|fetch|find|search|handle|is|has|remove|call)[A-Z][a-z]\w*\b|"
-    r"\b[a-z]{3,}(?:[A-Z][a-z]+)*(?:Id|Ids|Key|Url|Type|Name|Status|Token|Count|Value|Config|Handler|Service|At|By)\b",
+    r"\b[a-z]{3,}(?:[A-Z][a-z]+)*(?:Id|Ids|Key|Url|Type|Name|Status|Token|Count|Value|Config|Handler|Service|At|By)\b|"
+    r"\b(?:[A-Z][a-z]{2,}){1,4}(?:Id|Ids|Uuid|Url|Token|Config|Handler|Payload|Schema)\b",
     "snake_case:environment": r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=|\b(?:PATH|HOME|TOKEN|KEY|SECRET|DEBUG|ENV|PASSWORD)=\S",
     "raw_data:sql_upper": r"\bSELECT\s.{1,120}\sFROM\s|\bINSERT INTO\b|\bUPDATE \w+ SET\b|\bDELETE FROM\b|\bWHERE \w+ ?[=<>]",
 }  # fmt: skip
@@ -182,6 +183,9 @@ NEAR_SYSTEM: Final = (
     "deploy", "rollback", "trigger", "handoff", "embedding", "embeddings", "api", "apis", "cron", "retry", "enrollment",
     "workflow", "yaml", "regex", "null", "boolean", "dataset", "namespace", "rate limit",
 )  # fmt: skip
+
+HALVES_ARE_NEIGHBOURS: Final = frozenset(("dataset", "parser"))
+"""Terms that two ordinary words make when they meet: "data: set. 2026", "um par, ser"."""
 
 SYSTEM: Final = (
     r"\b(?:api|apis|endpoint|webhook|payload|json|servidor|server|banco de dados|database|base de datos|request|requisicao|requisicoes|"

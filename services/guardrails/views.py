@@ -5,6 +5,8 @@ Views are built only where the text has the shape that they undo, so an ordinary
 
 import base64
 import binascii
+import html
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,9 +17,14 @@ from shared.text import Folded, fold
 
 _SPACED: Final = Patterns({"letters": r"(?:\b[a-z0-9@$][\s._*~|-]{1,3}){4,}[a-z0-9@$]\b"})
 _SEPARATED: Final = Patterns({"word": r"[a-z][._*~`|/\\-]+[a-z]"})
-_LEET: Final = Patterns({"word": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}"})
+_LEET: Final = Patterns({"word": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}|[a-z]{3}[@$]+(?:[^\w@$]|$)"})
 _PERCENT: Final = Patterns({"percent": r"%[0-9A-Fa-f]{2}"})
-_BASE64: Final = Patterns({"word": r"[A-Za-z0-9+/]{16,}={0,2}"})
+# a word of few letters is looked at only where it has the ending, or a capital or digit inside, that an encoding leaves
+_BASE64: Final = Patterns(
+    {"word": r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{6,}={1,2}|[A-Za-z0-9+/]*[a-z][A-Z0-9][A-Za-z0-9+/]{4,}"}
+)
+# from a right-to-left override to its end; the classes exclude each other: linear in plain `re`
+_TURNED: Final = re.compile("\u202e([^\u202c\u202e\n]+)")
 _SEPARATORS: Final = frozenset("._*~`|/\\-")
 _LETTERS: Final = str.maketrans("013457@$!", "oieastasi")
 
@@ -71,7 +78,14 @@ def _separator_positions(text: str) -> set[int]:
 
 
 def _decoded(text: str) -> Iterator[View]:
-    """One level of percent or base64 encoding; a find in it is the whole encoded run."""
+    """One level of percent or base64 encoding, entities that lack their end, and words turned round for display.
+
+    A find in what was decoded is the whole encoded run.
+    """
+    if "&#" in text and (plain := html.unescape(text)) != text:
+        yield _opaque(plain, 0, len(text))
+    for run in _TURNED.finditer(text):
+        yield _opaque(run[1][::-1], run.start(), run.end())
     if _PERCENT.found_in(text) and (plain := unquote(text)) != text:
         yield _opaque(plain, 0, len(text))
     for hit in _BASE64.hits(text):
