@@ -35,7 +35,7 @@ _OWNED: Final = Patterns(
         "address": r"\b(?:https?://|www\.)[^\s<>\"']+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|br|net|org|io|app|me|shop|store|ly|gl|es|mx|ar|co)(?:/[^\s<>\"']*)?",
         "handle": r"(?:^|[\s(,:;])@[\w.]+|\bt\.me/\w+",
         "hashtag": r"#\w+",
-        "file": r"\b[\w -]{0,60}[\w-]+\.(?:pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|webp|mp[34]|ogg|zip|rar|csv|txt|heic|odt|svg|wav|mov|ics)\b",
+        "file": r"\b[\w -]{0,60}[\w.-]*[\w-]\.(?:exe|msi|dmg|apk|xml|psd|ai|dwg|eps|rtf|tiff?|epub|pptm|xlsm|webm|pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|webp|mp[34]|ogg|zip|rar|csv|txt|heic|odt|svg|wav|mov|ics)\b",
     }
 )
 _PIX: Final = Patterns({"pix": r"\b(?:pix|chave aleatoria|copia e cola)\b"})
@@ -166,8 +166,8 @@ _EDGES: Final = " \n\t_*~`'\"([{<,;:!?=-+|&>"
 
 
 def _is_a_reference(word: str) -> bool:
-    """`PED_2024_001`: a reference in capitals that has a number of its own."""
-    return word.isupper() and any(part.isdigit() for part in word.split("_"))
+    """`PED_2024_001`, `MDF_18MM_BR`: a reference in capitals, a part of which begins with a number."""
+    return word.isupper() and any(part[:1].isdigit() for part in word.split("_"))
 
 
 def _owned(text: str) -> list[tuple[int, int]]:
