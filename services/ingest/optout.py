@@ -84,9 +84,15 @@ def _phrase(message: _Message) -> OptOutSignal:
 
 def _message(text: str) -> _Message:
     folded = _new_text(fold(text).text)
-    text = " ".join("".join(each if each.isalnum() or each in ".,!?'-;:" else " " for each in folded).split())
+    kept = "".join(each if each.isalnum() or each in ".,!?'-;:" else " " for each in folded).split()
+    text = " ".join(map(_spelled, kept))
     words = "".join(each if each.isalnum() else " " for each in text.replace("'", "").replace("-", " ")).split()
     return _Message(text, _core(_joined(words)))
+
+
+def _spelled(word: str) -> str:
+    letters = word.rstrip(".,!?'-;:")
+    return rules.SPELLINGS.get(letters, letters) + word[len(letters) :]
 
 
 def _new_text(folded: str) -> str:
