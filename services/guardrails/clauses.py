@@ -15,10 +15,10 @@ NO: Final = (
 _NEGATED_BEFORE: Final = Patterns(
     {
         "no": NO + r"(?:\s+[\w']+){0,4}\s*$|\bno\s+$",
-        "pt": r"\b(?:nao|nem|nunca|jamais|sem|impossivel|deixou de)\s+(?:\w+\s+){0,4}$",
-        "en": r"\b(?:not|never|cannot|unable|without|nor|neither)\s+(?:[\w']+\s+){0,4}$",
+        "pt": r"\b(?:nao|nem|nunca|jamais|sem|impossivel|deixou de|ninguem)\s+(?:\w+\s+){0,4}$",
+        "en": r"\b(?:not|never|cannot|unable|without|nor|neither|nobody|no one)\s+(?:[\w']+\s+){0,4}$",
         "en_contraction": r"n't\s+(?:[\w']+\s+){0,4}$",
-        "es": r"\b(?:nunca|jamas|sin|tampoco|imposible|ni)\s+(?:\w+\s+){0,4}$",
+        "es": r"\b(?:nunca|jamas|sin|tampoco|imposible|ni|nadie)\s+(?:\w+\s+){0,4}$",
     }
 )
 _HEDGED: Final = Patterns(
