@@ -11,14 +11,14 @@ from typing import Final
 FRAGMENTS: Final = {
     "who_pt": r"(?:(?:[ao]s? |um[a]? |uns |d[oa]s? |noss[oa]s? |meus? |minhas? |outr[oa] |algum[a]? |alguem d[oa]s? |pessoal d[oa]s? )*(?:"
     r"(?:equipes?|times?|pessoal|setor|departamento|financeiro|comercial|suporte|atendimento|gerencia|diretoria|recepcao|administracao|administrativo|logistica|estoque|cozinha|juridico|cobranca|rh|"
-    r"coordenacao|supervisao|secretaria|transportadora|oficina|laboratorio|almoxarifado|sac|ouvidoria|matriz|manutencao|expedicao|faturamento|marketing|compras|humano|pessoa|alguem|soci[oa]s?|don[oa]s?|chefes?|chef|lideres|lider|fornecedor|fabrica|loja|qualidade)|"
+    r"coordenacao|supervisao|secretaria|transportadora|oficina|laboratorio|almoxarifado|sac|ouvidoria|matriz|manutencao|expedicao|faturamento|marketing|compras|humano|pessoa|alguem|gente nossa|noss[oa]s? \w+(?:dor|dora|tor|tora|eiro|eira|ista)s?|producao|portaria|central|filial|limpeza|entregas|plantao|tesouraria|biblioteca|agencia|clinica|escola|soci[oa]s?|don[oa]s?|chefes?|chef|lideres|lider|fornecedor|fabrica|loja|qualidade)|"
     r"(?:gerente|supervisor|coordenador|diretor|consultor|vendedor|corretor|entregador|montador|instalador|encanador|pintor|instrutor|treinador|professor|contador|gestor|assessor|doutor|orientador|tosador|comprador|"
     r"fundador|desenvolvedor|programador|administrador|operador)(?:a|es|as)?|"
     r"(?:responsavel|responsaveis|especialista|atendente|colega|recepcionista|dentista|eletricista|nutricionista|fisioterapeuta|esteticista|analista|estoquista|motorista|motoboy|despachante|arquitet[oa]|engenheir[oa]|"
     r"advogad[oa]|tecnic[oa]|medic[oa]|mecanic[oa]|veterinari[oa]|secretari[oa]|funcionari[oa]|proprietari[oa]|enfermeir[oa]|cozinheir[oa]|confeiteir[oa]|padeir[oa]|cabeleireir[oa]|barbeir[oa]|encarregad[oa]|psicolog[oa]|"
     r"pedreir[oa]|marceneir[oa]|fotograf[oa]|perit[oa]|companheir[oa]|costureir[oa]|porteir[oa]|manicure|designer)s?|dra?\.?(?: \w+)?))",
     "who_en": r"(?:(?:the |our |my |a |an |one of |some )*(?:\w+ ){0,1}?(?:team|manager|supervisor|colleague|specialist|staff|department|support|billing|finance|sales|technician|doctor|nurse|lawyer|attorney|agent|representative|rep|"
-    r"someone|somebody|human|person|owner|boss|warehouse|kitchen|accountant|people|supplier|front desk|reception|receptionist|coordinator|consultant|expert|engineer|advisor|adviser|partner|office|back office|head office|chef|cook|baker|vet|"
+    r"someone|somebody|human|person|owner|boss|warehouse|kitchen|accountant|people|supplier|our \w+(?:ist|ician|ologist|keeper)|branch|clinic|school|desk|front desk|reception|receptionist|coordinator|consultant|expert|engineer|advisor|adviser|partner|office|back office|head office|chef|cook|baker|vet|"
     r"mechanic|plumber|electrician|driver|dentist|hygienist|trainer|coach|teacher|director|realtor|broker|designer|architect|stylist|groomer|assistant manager|principal|concierge|housekeeping|maintenance|management|landlord|dr\.? \w+)s?)",
     "who_es": r"(?:(?:el |la |los |las |un |una |uno de |alguien de |nuestr[oa]s? |mi |otr[oa] |del |al )*(?:equipo|gerente|gerencia|encargad[oa]|supervisor[a]?|colega|companer[oa]|especialista|area|departamento|soporte|finanzas|ventas|"
     r"tecnic[oa]|doctor[a]?|medic[oa]|abogad[oa]|asesor[a]?|alguien|persona|humano|responsable|administracion|recepcion|recepcionista|coordinador[a]?|contador[a]?|duen[oa]|jef[ea]|almacen|taller|cocina|logistica|director[a]?|"
@@ -37,6 +37,7 @@ CASE_WORDS: Final = {
     r"resolv\w+|pedi\w*|deix\w+|solicit\w+|avis\w+|cham\w+|combin\w+)\s+{few}{to_pt}\s+{who_pt}\b|\b(?:vou|irei|deixa eu) (?:pedir|chamar|avisar|consultar|buscar) {few}{who_pt}\b",
     "pt_i_pass": r"\b(?:vou|vamos|irei|iremos|ja|acabei de|estou|estamos|deixa que eu|pode deixar que(?: eu)?(?: vou)?)\s+(?:\w+\s+){0,2}?(?:encaminh\w+|repass\w+|acion\w+|escal\w+|transfer\w+|direcion\w+|notific\w+|solicit\w+|sinaliz\w+)\b",
     "pt_i_tell": r"\b(?:vou|vamos|irei|ja|acabei de|pode deixar que(?: eu)?(?: vou)?)\s+(?:\w+\s+){0,2}?(?:pass\w+|avis\w+|cham\w+|ped\w+|inform\w+|comunic\w+|mand\w+|envi\w+|lev\w+|abr\w+|registr\w+)\s+{few}(?:{who_pt}|um chamado|uma solicitacao|um protocolo|o caso)\b",
+    "pt_i_do": r"\b(?:encaminho|repasso|aciono|transfiro|escalo|direciono) (?:voce|vc|isso|isto|seu|sua|o|a|ja|agora|esse|essa|para|pro|pra|ao)\b|\b(?:passo|falo|consulto|vejo|peco|aviso|chamo|pergunto|verifico|confirmo|confiro|levo|mando|deixo|combino|alinho|checo) {few}(?:{to_pt} ?)?{who_pt}\b",
     "pt_past": r"\b(?:encaminhei|encaminhamos|repassei|repassamos|acionei|acionamos|escalei|escalamos|notifiquei|transferi|transferindo|encaminhando|repassando|acionando)\b",
     "pt_asked": r"\b(?:solicitei|pedi|pedimos|perguntei|avisei|avisamos|falei|falamos|passei|consultei|informei|comuniquei|conversei|enviei|mandei|chamei|deixei|registrei|anotei|abri|combinei|alertei|confirmei)\s+{few}{to_pt}\s*{who_pt}\b|"
     r"\b(?:avisei|consultei|chamei|alertei|informei|comuniquei|abri) (?:[ao]s? |um |uma )?(?:{who_pt}|chamado|protocolo|ticket)\b",
@@ -55,7 +56,9 @@ CASE_WORDS: Final = {
     "pt_after_them": r"\b(?:assim que|quando|logo que|depois que|tao logo)\s+{who_pt}\s+(?:[\w]+\s+){0,5}?\w*,?\s*{come_back_pt}",
     "pt_we_look": r"\b(?:a gente|nos|vamos|iremos)\s+(?:\w+\s+){0,2}?(?:confer|verific|analis|chec|olh|avali|apur|revis|investig|ve\b|ver\b)\w*[^.!?\n]{0,40}?\b{come_back_pt}",
     "pt_already_with": r"\b(?:ja|agora)\s+(?:esta|ta|foi|ficou)\s+(?:com|na mao d[oa]|nas maos d[oa]|em analise (?:com|pel[oa]))\s*{who_pt}\b",
+    "pt_we_return": r"\b(?:entraremos|entramos) em contato\b|\b(?:retornaremos|responderemos|avisaremos|ligaremos|daremos (?:um )?retorno|(?:te|lhe) (?:retornamos|ligamos|damos))\b|\baguarde (?:o |um )?(?:nosso )?(?:contato|retorno)\b|\baguarde (?:a )?(?:ligacao|resposta) d\w+",
     "en_asked": r"\b(?:i|we|i've|we've|have|just|already) (?:asked|told|informed|contacted|messaged|called|emailed|notified|paged|reached out to|spoke to|spoken to|talked to|looped in|briefed) {who_en}\b|\b(?:i|we|i've|we've|have|just) (?:\w+ )?left (?:a |your )?(?:note|message|word)\b",
+    "en_i_do": r"(?:^|[.!?,] ?)(?:passing|forwarding|handing|sending|escalating) (?:this|it|you|your \w+) (?:on |over |along )?to {who_en}\b|\bleave (?:it|this|that) (?:with|to) {who_en}\b|\b{who_en} (?:has|have) (?:your|got your|seen your)\b[^.!?\n]{0,40}\band\b",
     "en_passed_on": r"\b(?:is|are|was|were|has been|have been|been|got|is now) (?:\w+ )?(?:forwarded|escalated|passed|handed|referred|transferred|sent|routed|with|assigned) (?:on |over )?(?:to )?{who_en}\b|\b(?:has been|was|is being|been) (?:escalated|forwarded)\b",
     "en_i_ask": r"\b(?:i'll|i will|we'll|we will|let me|i'm going to|going to|i'm|i am|we're)\s+(?:\w+\s+){0,2}?(?:check\w*|ask\w*|confirm\w*|consult\w*|speak\w*|talk\w*|verify\w*|discuss\w*|follow\w* up|look\w* into|raise|raising|see|find out|"
     r"get|getting|have|having|loop\w* in|bring\w* in|ping\w*|call\w*|grab|page)\s+{few}(?:with |to |from |by |in )?\s*{who_en}\b",
@@ -67,7 +70,9 @@ CASE_WORDS: Final = {
     r"\bwaiting (?:to hear back |to hear |for an answer |for a reply |for word |on an answer )?(?:from|on|for) {who_en}\b|\b(?:connect|put) you (?:in touch )?(?:with|to) {who_en}\b|\bgot {who_en} on it\b|\b{who_en} (?:is|are) (?:already )?(?:handling|on|working|dealing)\b",
     "en_after_them": r"\b(?:as soon as|once|when|after)\s+{who_en}\s+(?:\w+\s+){0,5}?\w*,?\s*{come_back_en}",
     "en_we_look": r"\b(?:we|i)(?:'ll| will| are going to|'re going to) (?:look into|check|review|investigate|verify)[^.!?\n]{0,30}?\b(?:and )(?:get back|let you know|come back|follow up|update you|be in touch|reply|call you)\b|\b(?:we'll|we will) (?:get back to you|be in touch)\b",
+    "en_we_return": r"\b(?:we'll|we will|we're going to) (?:\w+ )?(?:call you|contact you|reach out|email you|text you|get in touch|respond|reply)\b|\b(?:expect|wait for|await) (?:a |our )?(?:call|reply|callback)\b",
     "es_asked": r"\b(?:ya )?(?:le |les |lo )?(?:consulte|avise|pregunte|hable|informe|solicite|comunique|pedi|deje|avisamos|pase|mande|envie) {few}(?:a|al|con|para|en)\s*{who_es}\b",
+    "es_i_do": r"\b(?:derivo|transfiero|traslado|escalo|remito) (?:su|tu|el|la|esto|lo|al|a)\b|\b(?:paso|aviso|pregunto|pido|hablo|consulto|veo|dejo|llevo|mando|envio) {few}(?:a|al|con|para) ?{who_es}\b",
     "es_passed_on": r"\b(?:fue|ha sido|esta|esta siendo|quedo|sera) (?:ya )?(?:derivad|enviad|reenviad|trasladad|pasad|remitid|escalad|asignad)[oa] (?:a|al|con|hacia) ?{few}{who_es}\b|\b(?:fue|ha sido) (?:derivad|escalad)[oa]\b",
     "es_i_ask": r"\b(?:voy a|vamos a|dejeme|dejame|estoy|estamos|ya|lo|la)\s+(?:\w+\s+){0,2}?(?:consult\w+|verific\w+|pregunt\w+|confirm\w+|habl\w+|revis\w+|ver|viendo|pedir\w*|avis\w+)\s+{few}(?:con|a|al)\s+{who_es}\b|\b(?:consulto|verifico|hablo|reviso) (?:con|a|al) {who_es}\b",
     "es_i_pass": r"\b(?:voy a|vamos a|ya|acabo de|le|lo|la)\s+(?:\w+\s+){0,2}?(?:derivar\w*|derive|derivo|derivamos|reenvi\w+|escal\w+|notifi\w+|transfer\w+|traslad\w+|remit\w+|pas(?:ar|o|e|amos) (?:su|tu|el|la|con|al?)|avis(?:ar|e|amos) (?:a|al))\b",
@@ -76,6 +81,7 @@ CASE_WORDS: Final = {
     "es_in_hands": r"\b(?:en (?:revision|analisis|manos)|siendo (?:revisad|evaluad|analizad)[oa]) (?:por|con|de) ?{few}{who_es}\b|\b{who_es} (?:ya )?(?:fue|ha sido|esta|fueron) (?:\w+ )?(?:avisad|notificad|informad)\w+|\besper(?:o|ando|amos) (?:la |una )?(?:respuesta|confirmacion|autorizacion) (?:de|del) ?{who_es}\b|"
     r"\b(?:lo|la|le|te) (?:pongo|ponemos|comunico|comunicamos|conecto|paso|transfiero) (?:\w+ ){0,3}?(?:con|a|al) ?{who_es}\b",
     "es_after_them": r"\b(?:cuando|en cuanto|apenas|una vez que)\s+{who_es}\s+(?:\w+\s+){0,5}?\w*,?\s*{come_back_es}",
+    "es_we_return": r"\b(?:lo|la|le|te|les) (?:llamaremos|contactaremos|responderemos|avisaremos|escribiremos|devolvemos la llamada)\b|\bespere (?:nuestra |nuestro )?(?:llamada|respuesta|contacto)\b",
     "es_we_look": r"\b(?:vamos a|lo|la) (?:\w+ )?(?:revis|verific|consult|analiz|averigu)\w*[^.!?\n]{0,30}?\by {come_back_es}|\bnos (?:pondremos|ponemos|comunicaremos|comunicamos) (?:en contacto )?con (?:usted|ustedes|vos|ti)\b",
 }
 
@@ -86,6 +92,13 @@ NAMED: Final = {
     "es_named": r"\b[A-ZÁÉÍÓÚ][a-zà-ú]+ (?:de \w+ )?(?:le|te) (?:va a )?(?:llam|escrib|respond|contact)\w+",
 }
 """Somebody by name, whoever it is: matched on the raw text, where a capital tells a name from a thing."""
+
+OFFERED: Final = (
+    r"\b(?:se|caso|quando) (?:voce |vc |o senhor |a senhora )?(?:quiser|preferir|desejar|precisar|achar melhor|concordar|autorizar|topar|queira|prefira|deseje)\b|\b(?:com|so com|mediante) (?:a )?sua (?:autorizacao|permissao)\b|"
+    r"\b(?:if|when|whenever) you(?:'d| would)? (?:\w+ )?(?:like|want|prefer|wish|agree|need)\b|\b(?:with|only with) your (?:permission|consent|ok)\b|\bsi (?:usted |tu |lo )?(?:quiere|prefiere|desea|gusta|quieres|prefieres|deseas|necesita|autoriza|esta de acuerdo)\b|"
+    r"\b(?:posso|podemos|quer que|queres que|gostaria que|prefere que|may i|shall i|can i|could i|should i|do you want|would you like|puedo|quiere que|quieres que|prefiere que)\b"
+)
+"""Words that ask for consent, with or without a question mark."""
 
 SCHEDULE: Final = r"\b(?:vai|vao|will|va a|van a|ira|estara|estarao) (?:ficar |estar |be |estar |permanecer )?(?:fech|abr|aberta|aberto|funcion|clos|open|cerr|cierr|love|adorar|amar|gostar|encantar)\w*"
 """What a place or a person is said to do, and is no action for the customer."""

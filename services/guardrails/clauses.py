@@ -97,6 +97,11 @@ def is_reported(text: str, start: int) -> bool:
     return _REPORTED.found_in(_before(text, start))
 
 
+def is_past(text: str, at: int) -> bool:
+    first, last = sentence_of(text, at)
+    return _PAST.found_in(text[first:last])
+
+
 def is_guarded(text: str, start: int, end: int) -> bool:
     """True where the words at `start:end` are denied, doubted, asked, reported, past or part of an instruction."""
     if is_denied(text, start) or is_asked(text, start, end) or is_reported(text, start):

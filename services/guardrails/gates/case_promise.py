@@ -9,7 +9,7 @@ from services.guardrails.clauses import is_asked
 from services.guardrails.examples import a_draft, some_facts
 from services.guardrails.facts import Draft, Facts, Language, Unknown, known
 from services.guardrails.gate import Example, Gate, OnMissing, Span, Verdict, Wording, passed, veto
-from shared.patterns import Patterns
+from shared.patterns import Hit, Patterns
 from shared.text import Folded, fold
 
 _OPEN_OR_REWRITE: Final = Wording(
@@ -23,6 +23,9 @@ _OPEN_OR_REWRITE: Final = Wording(
 _PROMISES: Final = Patterns(case_rules.CASE_WORDS, case_rules.FRAGMENTS)
 _NAMED: Final = Patterns(case_rules.NAMED)
 _SCHEDULE: Final = Patterns({"schedule": case_rules.SCHEDULE})
+_OFFERED: Final = Patterns({"offered": case_rules.OFFERED})
+_NEVER: Final = Patterns({"never": r"\b(?:nao|nunca|jamais|jamas|never|not)\b|n't\b|" + clauses.NO})
+_PRETERITE: Final = ("ou", "eu", "iu", "aram", "eram", "iram", "aron", "ieron")
 _NOBODY: Final = Patterns({"nobody": r"^(?:ninguem|nadie|nobody|nenhum|ningun|none)\b"})
 _NEXT_WORDS: Final = 24
 
@@ -52,11 +55,25 @@ def _named(body: str) -> Iterator[Span]:
 
 def _counted_on(body: str, folded: Folded, people: tuple[str, ...]) -> Iterator[Span]:
     for hit in _patterns(people).hits(folded.text):
-        if is_asked(folded.text, hit.start, hit.end) or clauses.is_denied(folded.text, hit.start):
-            continue
-        if not _SCHEDULE.found_in(folded.text[hit.start : hit.end + _NEXT_WORDS]):
+        if _counts(folded.text, hit):
             start, end = folded.span(hit.start, hit.end)
             yield Span(start, end, body[start:end], hit.name)
+
+
+def _counts(text: str, hit: Hit) -> bool:
+    if is_asked(text, hit.start, hit.end) or clauses.is_denied(text, hit.start):
+        return False
+    first, _ = clauses.sentence_of(text, hit.start)
+    if _OFFERED.found_in(text[first : hit.end]) or _SCHEDULE.found_in(text[hit.start : hit.end + _NEXT_WORDS]):
+        return False
+    return not (hit.name.endswith("they_act") and _is_told(text, hit))
+
+
+def _is_told(text: str, hit: Hit) -> bool:
+    """What people did, or never do, is no action to come."""
+    words = text[hit.start : hit.end]
+    is_never = _NEVER.found_in(text[hit.start : hit.end + len(" never ")])
+    return is_never or words.endswith(_PRETERITE) or clauses.is_past(text, hit.start)
 
 
 @lru_cache(maxsize=256)
