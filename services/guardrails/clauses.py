@@ -25,7 +25,7 @@ _HEDGED: Final = Patterns(
     {
         "pt": r"\b(?:talvez|quem sabe|pode ser que|provavelmente|possivelmente|depende|dependendo|sujeit[oa]s? a|a confirmar|"
         r"ainda nao (?:sei|ha|temos|tenho|esta|foi)|acho que|creio que|nao tenho certeza|nao sei|vou tentar|vamos tentar|"
-        r"tentarei|tentaremos|se (?:houver|tiver|der|for possivel|for aprovad\w+|conseguir\w*|sobrar|abrir)|caso (?:haja|tenha|seja)|"
+        r"tentarei|tentaremos|se (?:houver|tiver|der(?: certo| tempo| para| pra)|for possivel|for aprovad\w+|conseguir\w*|sobrar|abrir)|caso (?:haja|tenha|seja)|"
         r"quem (?:decide|confirma|define|autoriza|aprova)|preciso (?:confirmar|verificar|consultar)|"
         r"precisamos (?:confirmar|verificar)|vou (?:ver|verificar|consultar|checar|confirmar|perguntar|conferir)|"
         r"podem? variar|pode (?:atrasar|mudar)|sem (?:garantia|previsao|prazo)|por exemplo|imagin\w+)\b",
@@ -47,6 +47,7 @@ _REPORTED: Final = Patterns(
         "pt_understood": r"\b(?:entendi|anotei|registrei|percebi|vi) que\b",
         "en": r"\b(?:you|the customer|they)\s+(?:just\s+|already\s+)?(?:asked|want(?:ed)?|mentioned|said|requested|told|were offered|prefer|"
         r"wrote|would like|paid|saw|were looking)\b",
+        "en_like": r"\b(?:so |then )?you'd (?:like|prefer|want|love)\b",
         "en_wish": r"\byour (?:request|question|proposal|wish) (?:for|about|of)\b",
         "es": r"\b(?:usted|ustedes|tu|el cliente)\s+(?:ya\s+|me\s+|nos\s+)?(?:quiere|queria|pidio|pregunto|menciono|dijo|prefiere|busca|"
         r"solicito|desea|vio|pago)\b",
@@ -73,6 +74,11 @@ _INSTRUCTED: Final = Patterns(
     }
 )
 
+_CONDITION: Final = Patterns(
+    {
+        "unless": r"^\s*(?:si|se|caso|if) (?:usted |tu |voce |vc |you |it |ele |ela )?(?:no|nao|don't|doesn't|isn't|aren't) (?:(?:le|te|lo|se|me) )?[\w']+"
+    }
+)
 _REACH: Final = 300  # farther words say nothing about these, and a text without a full stop stays linear
 
 
@@ -90,7 +96,7 @@ def is_asked(text: str, start: int, end: int) -> bool:
 
 
 def is_denied(text: str, start: int) -> bool:
-    return _NEGATED_BEFORE.found_in(_own_clause(_before(text, start)))
+    return _NEGATED_BEFORE.found_in(_own_clause(_without_condition(_before(text, start))))
 
 
 def is_reported(text: str, start: int) -> bool:
@@ -114,6 +120,12 @@ def is_guarded(text: str, start: int, end: int) -> bool:
 
 def _before(text: str, start: int) -> str:
     return text[sentence_of(text, start)[0] : start]
+
+
+def _without_condition(before: str) -> str:
+    """In "si no le gusta, lo cambiamos" the denial is the condition's."""
+    condition = next(_CONDITION.hits(before), None)
+    return before[condition.end :] if condition else before
 
 
 def _own_clause(before: str) -> str:

@@ -7,6 +7,7 @@ and may cite; it never argues a phrase away. Without its answer the lexical verd
 
 from typing import Final
 
+from services.guardrails import amounts, clauses, promise_rules
 from services.guardrails import promises as promises_module
 from services.guardrails.clauses import sentence_of
 from services.guardrails.examples import a_draft, some_facts
@@ -102,7 +103,7 @@ SEMANTIC_PROMISE: Final = Gate(
     judge=judge,
     on_missing=OnMissing.CLOSED,
     judges_text=True,
-    rules=(promises_module,),
+    rules=(promises_module, promise_rules, amounts, clauses),
     clear=(
         Example("nothing is promised", a_draft(), some_facts()),
         Example(
