@@ -31,10 +31,10 @@ _HEDGED: Final = Patterns(
         r"podem? variar|pode (?:atrasar|mudar)|sem (?:garantia|previsao|prazo)|por exemplo|imagin\w+)\b",
         "en": r"\b(?:maybe|perhaps|might|probably|possibly|depends|depending|subject to|to be confirmed|not sure|unsure|"
         r"i think|i believe|i'll try|we'll try|try to|trying to|hope(?:fully)?|if (?:available|possible|there(?:'s| is| are)|approved)|"
-        r"let me (?:check|see|ask|confirm)|i'll (?:check|ask|see)|need to (?:check|confirm|ask)|may (?:be|vary|change|take)|"
+        r"let me (?:check|see|ask|confirm)|i'll (?:check|ask|see)|need to (?:check|confirm|ask)|(?:i'll|we'll|let me) (?:ask|check|see) (?:if|whether)|may (?:be|vary|change|take)|"
         r"could (?:be|vary|take)|for example|tentative\w*|pending)\b",
         "es": r"\b(?:quizas?|tal vez|a lo mejor|puede que|probablemente|posiblemente|depende|sujet[oa]s? a|por confirmar|"
-        r"creo que|no estoy segur[oa]|no se si|todavia no|aun no|intentar\w+|voy a (?:ver|consultar|verificar|preguntar|revisar)|"
+        r"creo que|no estoy segur[oa]|no se si|no sabemos|todavia no|aun no|intentar\w+|voy a (?:ver|consultar|verificar|preguntar|revisar)|"
         r"si (?:hay|se puede|es posible|queda|aprueban)|debo (?:consultar|confirmar)|tengo que (?:consultar|confirmar)|"
         r"puede (?:variar|cambiar|tardar)|podria|por ejemplo)\b",
     }

@@ -43,8 +43,8 @@ FRAGMENTS: Final = {
     # what happens to the customer's thing, whatever the verb: a passive of the future, a future of ours, "you have it"
     "event_pt": r"(?:(?:sera|serao|vai ser|vao ser|estara|estarao|ficara|ficarao|vai estar|vai ficar) (?:\w+ )?(?:\w+(?:ad|id)[oa]s?|pront[oa]s?|feit[oa]s?|entregues?|limp[oa]s?|no ar|funcionando)|fica(?:m)? (?:pront|list|liberad|resolvid|instalad|disponive|acertad)\w*|\w{3,}(?:aremos|eremos|iremos)|"
     r"(?:publicamos|protocolamos|assinamos|terminamos|finalizamos|iniciamos|montamos|buscamos|refazemos|devolvemos|depositamos|pagamos|lavamos|pintamos|imprimimos|emitimos|postamos|lancamos)|(?:vou|vamos) (?:te |lhe )?(?:protocol|public|entreg|envi|mand|lig|resolv|termin|instal|assin|devolv|deposit|pag|emit|post|busc|lev|retorn|conclu|finaliz|inici|comec|lan)\w+|"
-    r"(?:voce|vc|a senhora|o senhor) (?:ja )?(?:recebe|tem|vai ter|tera|retira|sai com|pega|vai receber|recebera)|(?:te|lhe) (?:dou|damos|passo|trago|entrego|conto)|esta(?:ra)? (?:funcionando|pront[oa]|na sua (?:conta|mao|casa))|(?:vai|entra|esta|ta) (?:ao ar|no ar|na rua|a caminho|em rota))",
-    "event_en": r"(?:expect (?:it|them|delivery|your \w+|us)|gets? (?:\w+ )?(?:\w+ed|done|sent|built|paid|cut|made)|(?:it's|it is|they're) (?:with you|yours|there|done)|(?:is|are) (?:yours|with you)|have (?:it|this|that|everything|your \w+) (?:done|ready|fixed|back|sorted|finished)|(?:will|'ll) be (?:\w+ )?(?:\w+ed|done|sent|ready|built|paid|made|there|with you)|you(?:'ll| will) (?:\w+ )?(?:hear|have|get|receive))",
+    r"(?:voce|vc|a senhora|o senhor) (?:ja )?(?:recebe|tem|vai ter|tera|retira|sai com|pega|vai receber|recebera)|(?:te|lhe) (?:dou|damos|passo|trago|entrego|conto)|esta(?:ra)? (?:funcionando|pront[oa]|na sua (?:conta|mao|casa))|(?:vai|entra|esta|ta) (?:ao ar|no ar|na rua|a caminho|em rota)|(?:eletricista|tecnico|encanador|equipe|pessoal|motoboy|entregador|montador|instalador|pintor) (?:resolve|vai|passa|chega|entrega|busca|termina|conserta|troca|visita))",
+    "event_en": r"(?:'s ready|expect (?:it|them|delivery|your \w+|us)|gets? (?:\w+ )?(?:\w+ed|done|sent|built|paid|cut|made)|(?:it's|it is|they're) (?:with you|yours|there|done)|(?:is|are) (?:yours|with you)|have (?:it|this|that|everything|your \w+) (?:done|ready|fixed|back|sorted|finished)|(?:will|'ll) be (?:\w+ )?(?:\w+ed|done|sent|ready|built|paid|made|there|with you)|you(?:'ll| will) (?:\w+ )?(?:hear|have|get|receive))",
     "event_es": r"(?:se (?:termina|entrega|envia|instala|publica|firma|devuelve|paga|resuelve|repara|acredita)|\w{3,}(?:aremos|eremos|iremos)|(?:sera|seran|va a ser|quedara|queda) (?:\w+ )?(?:\w+(?:ad|id)[oa]s?|list[oa]s?|hech[oa]s?|entregad[oa]s?)|(?:le|te|les) \w+(?:amos|emos|imos|are|ere|ire)|esta (?:el|la|su) \w+ en su \w+|tendra su|tiene su)",
     "thing": r"(?:vaga|mesa|ingresso|horario|lugar|quarto|assento|unidade|apartamento|terreno|lote|sala|ultim[oa]|encaixe|spot|seat|table|room|slot|place|ticket|unit|apartment|last one|appointment|cupo|habitacion|turno|plaza|entrada|asiento|departamento)",
     "count": r"(?:\d{1,3}|um|uma|dois|duas|tres|quatro|cinco|seis|dez|doze|vinte|trinta|noventa|un|una|dos|cuatro|diez|doce|treinta|one|two|three|four|five|six|ten|twelve|thirty|sixty|ninety)",
@@ -65,6 +65,7 @@ FAMILIES: Final = {
     r"\b(?:dor|dores|manchas?|rugas?|defeito|barulho|vazamento|praga|pulgas?|cicatriz) (?:\w+ ){0,2}?(?:vai sumir|vao sumir|vai acabar|vai desaparecer|some|somem|desaparecem?|acaba de vez)\b|\b(?:resolve|elimina|acaba com|tira) (?:o |a |seu |sua |esse |essa )?\w+ (?:de vez|para sempre|pra sempre|definitivamente|por completo)\b|"
     r"\byou(?:'ll| will|'re going to| are going to) (?:\w+ )?(?:win (?:this|the|your)|pass (?:the|your|this) (?:exam|test|bar|course|inspection)|lose (?:\w+ )?(?:weight|pounds|kilos|inches|kg|lbs)|double|be fluent|be pain[- ]free|speak \w+ (?:in|by))|\bwe(?:'ll| will| always)? win (?:this|the|your|these)\b|"
     r"\b(?:va a|vas a|usted va a) (?:aprobar|ganar|adelgazar|perder \w+ kilos|recuperar)\b|\b(?:aprueba|gana) (?:el|su|la) (?:examen|juicio|caso|curso|causa)\b|\b(?:quita|elimina|resuelve) (?:el|la|su) \w+ (?:para siempre|por completo|de una vez|definitivamente)\b",
+    "guarantee_outcome_of": r"\b(?:seu|sua) \w+ (?:aprende|emagrece|passa|cresce|melhora|para de|dobra|vende|rende)\b[^.!?\n]{0,30}\bem {count} (?:mes|meses|semanas?|dias|aulas|sessoes)\b",
     "guarantee_lasting": r"\bfix(?:es)? (?:it|this|that) (?:for good|once and for all|permanently)\b|\b(?:fica|ficara|queda|quedara|esta|estara|volta) como (?:nov[oa]|nuev[oa])\b|\bgarantia de {count}\b|\bas good as new\b",
     "fee_taken_off": r"\b(?:vou|posso|consigo|eu|a gente|i can|i'll|we'll|voy a|puedo) (?:te |lhe |le )?(?:tir|retir|remov|cancel|abat|perdo|isent|zer|quit|waiv|drop)\w* (?:a|essa|o|esse|os|as|sua|seu|the|your|that|la|el|su) (?:\w+ )?(?:multa|taxa|juros|cobranca|tarifa|fee|charge|penalty|recargo|mora)\b|\bdesconsider\w+ (?:a|essa|o|esse|sua) (?:cobranca|multa|taxa)\b|"
     r"\bsem pagar(?: nada)?(?:[.,!]|$)",
@@ -86,6 +87,9 @@ FAMILIES: Final = {
     "refund_within": r"\b(?:devolucao|reembolso|estorno|refunds?|devolucion) [\w ]{0,24}\b(?:em|within|in|en|dentro de) (?:ate )?{count}\b|\b(?:se lo|se la|le|te) (?:cambio|devuelvo|reparo|repongo|descuento|regalo|incluyo|rebajo)\b",
     "refund_back": r"\b(?:reintegr(?:o|amos|aremos|are)|(?:tudo|valor|dinheiro|cada centavo|seu \w+) (?:todo )?de volta|(?:dinheiro|valor) volta|(?:every (?:penny|cent)|all of it|your (?:money|deposit)|it all) back|recupera (?:el|su|todo|cada)|recebe (?:um |o |seu )?(?:credito|reembolso|dinheiro|estorno)|a gente (?:reembolsa|estorna|devolve|ressarce))\b",
     "approval_raised": r"\b(?:limite|limit) (?:\w+ )?(?:aumentou|subiu|foi aumentado|aumento|subio|has been raised|was raised)\b",
+    "hold_named": r"\b(?:esta|ta|ficou|fica|is|esta a) (?:no|em|in|a) (?:seu|your|su) (?:nome|name|nombre)\b|\bbloque(?:ei|amos)\b[^.!?\n]{0,30}\b(?:para|pra) (?:voce|vc|voces)\b|\bsegur(?:ei|amos|o) (?:a|o|essa|esse|sua|seu|esta|este)\b|\b(?:e|fica) (?:seu|sua) por\b",
+    "extension_given": r"\b(?:damos|dou|tem|ganha|give you|doy|tiene) (?:mais|more|another|otr[oa]s?|mas) {count} (?:dias|semanas|meses|days|weeks|months)\b|\b(?:extiendo|extendemos|prorrogo|prorrogamos|estendo|estendemos|alargo) (?:o|el|a|la|seu|su|sua)\b",
+    "fee_nothing": r"\b(?:nada|nenhum\w*|nothing|none of (?:it|that))\b[\w ]{0,20}\b(?:cobrad|charged|cobrar)\w*|\btook (?:the|that|your) \w+ off\b",
     "hold_listed": r"\byou(?:'re| are) (?:all )?(?:on the (?:list|schedule|calendar)|in for|down for)\b|\byou have {count} (?:days|weeks|months) to (?:return|cancel|exchange)\b",
     "approval_thing": r"\b(?:credito|cadastro|financiamento|emprestimo|cartao|solicitacao|limite|parcelamento|loan|credit|application|prestamo|solicitud) (?:\w+ ){0,2}?(?:aprovad|liberad|autorizad|approved|aprobad|granted|went through)\w*|\byou(?:'re|'ve been| are| have been) (?:\w+ )?(?:cleared|approved|pre-?approved|accepted)\b",
     "appointment_closed": r"\b(?:fechado|combinado|marcado|hecho|listo|quedamos|it's a date|deal|agendado)[,:!]? (?:entao |para |pra |el )?(?:[^.!?\n]{0,12}\b)?{when}|\b(?:nos vemos|te vejo|vejo voce|quedamos)\b[^.!?\n]{0,25}\b(?:as \d|a las|\d{1,2}h|\d{1,2}:\d\d)|\blo anot(?:e|o|amos) para\b|\b(?:put|pencil(?:ed)?|got|have) you (?:down|in) (?:for|at)\b|"
@@ -117,7 +121,7 @@ FAMILIES: Final = {
     "guarantee": r"\b(?:garanto|garantimos|garantid[oa]s?|garantiremos|garantia (?:de (?:\d+|uma?|ate|\w{4,})|total|vitalicia|incluida|estendida)|"
     r"(?:com|tem|tera|possui) (?:\w+ )?garantia|sem falta|(?:com|pode ter|dou) certeza|prometo|prometemos|prometid[oa]|asseguro|asseguramos|"
     r"dou minha palavra|pode (?:confiar|ficar tranquil[oa])|palavra de honra|cobr(?:imos|o|iremos) (?:qualquer|o preco|a oferta|a proposta)|"
-    r"guarantees? (?:that|you|your|it|this|the|results?|on|of|a|we|same|delivery)|(?:i|we|'ll|will|can|do|personally) guarantee|(?:money[- ]back|satisfaction|lifetime|price|our|full) guarantee|guaranteed|promise|promised|you have my word|match (?:any|that|the|their|your)|price[- ]match|rest assured|lifetime|"
+    r"guarantees? (?:that|you|your|it|this|the|results?|on|of|a|we|same|delivery)|(?:i|we|'ll|will|can|do|personally) guarantee|(?:money[- ]back|satisfaction|lifetime|price|our|full) guarantee|guaranteed|promise|promised|you have my word|match (?:any|that|the|their|your|it)|price[- ]match|rest assured|lifetime|"
     r"(?:\d+|one|two|three|five|ten)[- ](?:month|year|day)s? warranty|warranty (?:of|covers|included|is)|under warranty|"
     r"(?:comes|come) with a|garantiz(?:o|amos|ad[oa]s?|aremos)|garantia (?:por|de \w{4,}|de \d+)|sin falta|aseguramos|le aseguro|te aseguro|"
     r"igualamos|(?:tiene|con) (?:\w+ )?garantia|cuente con)\b",
@@ -189,9 +193,14 @@ HABITUAL: Final = {
 
 OTHER_MEANING: Final = {
     "asked_elsewhere": r"\b(?:pergunte|confira|verifique|veja|consulte|ask|check|pregunte|averigue)\b.{0,40}\b(?:se|if|whether|si)\b",
+    "title": r"\b(?:livro|book|libro|filme|film|pelicula) [\"']",
+    "due": r"\b(?:invoice|bill|payment|rent|fatura|boleto|factura|aluguel|cuota|parcela) (?:\w+ )?(?:is due|vence|vencem)\b",
     "law": r"\b(?:the law|by law|a lei|la ley|por lei|por ley)\b|\bgarantid[oa]s? (?:por lei|pel[ao])|\bguaranteed by|\bgarantizad[oa]s? por",
     "idiom": r"\bo que (?:mais )?nao falta\b|\bfeel free\b",
 }
 """Words of a family that speak of the law, or are said so."""
 
-HAPPENED: Final = r"\b(?:foi|foram|fue|fueron|was|were|esteve|estive|estuvo|veio|chegou|llego|vino)\b"
+HAPPENED: Final = r"\b(?:foi|foram|fue|fueron|was|were|esteve|estive|estuvo|veio|chegou|llego|vino|lament\w+|sentimos|sinto|desculp\w+|disculp\w+|sorry|apologi\w+)\b"
+
+PUBLIC: Final = r"\b(?:parque|biblioteca|museu|museo|museum|library|prefeitura|shopping|public[oa]s?|ayuntamiento|city)\b"
+"""What is free there is not given by the business."""

@@ -22,6 +22,7 @@ _DENIED_INSIDE: Final = Patterns({"denied": r"\b(?:nao|nunca|jamais|not|never|au
 
 _HABITUAL: Final = Patterns(rules.HABITUAL)
 _OTHER_MEANING: Final = Patterns(rules.OTHER_MEANING)
+_PUBLIC: Final = Patterns({"public": rules.PUBLIC})
 _HAPPENED: Final = Patterns({"happened": rules.HAPPENED})
 
 
@@ -45,6 +46,8 @@ def _commits(text: str, hit: Hit) -> bool:
     if _family(hit) not in _DENYING and _DENIED_INSIDE.found_in(text[hit.start : hit.end]):
         return False
     if is_guarded(text, hit.start, hit.end) or _OTHER_MEANING.found_in(_sentence(text, hit)):
+        return False
+    if _family(hit) == "freebie" and _PUBLIC.found_in(_sentence(text, hit)):
         return False
     return not (_is_dated(text, hit) and _is_no_date_for_this_customer(text, hit))
 
