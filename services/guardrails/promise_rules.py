@@ -202,5 +202,7 @@ OTHER_MEANING: Final = {
 
 HAPPENED: Final = r"\b(?:foi|foram|fue|fueron|was|were|esteve|estive|estuvo|veio|chegou|llego|vino|lament\w+|sentimos|sinto|desculp\w+|disculp\w+|sorry|apologi\w+)\b"
 
-PUBLIC: Final = r"\b(?:parque|biblioteca|museu|museo|museum|library|prefeitura|shopping|public[oa]s?|ayuntamiento|city)\b"
+PUBLIC: Final = (
+    r"\b(?:parque|biblioteca|museu|museo|museum|library|prefeitura|shopping|public[oa]s?|ayuntamiento|city)\b"
+)
 """What is free there is not given by the business."""

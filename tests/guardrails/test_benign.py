@@ -1,4 +1,4 @@
-"""What businesses of ten trades say all day: no text detector stops it. Written by two hands, neither after the rules."""
+"""What businesses of ten trades say all day: no text detector stops it. Of two hands, one of which never saw the rules."""
 
 from pathlib import Path
 
