@@ -1,4 +1,4 @@
-"""What businesses of ten trades say all day: no text detector stops it. Of two hands, one of which never saw the rules."""
+"""What businesses of ten trades say all day. Of two hands, one of which never saw the rules."""
 
 from pathlib import Path
 
@@ -17,12 +17,11 @@ def lines_of(name: str) -> list[str]:
 
 
 def stopped_by(line: str) -> list[str]:
-    found = [
+    return [
         *(f"leak {each.category}: {each.excerpt}" for each in detect_leaks(line, operations=CATALOGUE)),
         *(f"promise {each.kind}: {each.excerpt}" for each in detect_promises(line)),
         *(f"case {each.category}: {each.excerpt}" for each in promised_cases(line)),
     ]
-    return found
 
 
 @pytest.mark.parametrize("name", ["benign.txt", "benign_of_others.txt"])

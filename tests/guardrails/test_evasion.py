@@ -1,4 +1,4 @@
-"""Thirty ways to hide a word from the leak detector, each with six words: what is caught, and what is known to be missed.
+"""Thirty ways to hide a word from the leak detector, each with six words: what is caught, what is known to be missed.
 
 A miss that is not named here is a hole; a named one that is caught is stale. Both fail.
 """
