@@ -91,7 +91,7 @@ _PATTERNS: Final = Patterns(
 )
 _NOT_THE_PRICE: Final = Patterns(
     {
-        "fee_before": r"\b(?:frete|entrega|taxa|sinal|entrada|multa|troco|gorjeta|caucao|shipping|delivery|fee|deposit|tip|envio|"
+        "fee_before": r"\b(?:nota|boleto|fatura|recibo|invoice|factura|receipt|frete|entrega|taxa|sinal|entrada|multa|troco|gorjeta|caucao|shipping|delivery|fee|deposit|tip|envio|"
         r"propina|senal|recargo|cashback|limite|acima de|a partir de|over|above|a partir|mas de|estorno|reembolso|"
         r"refund|credito|credit|saldo|pagou|pagaste|paid|economiza|economia|save|ahorra)\b[^.!?;]{0,24}$",
     }
@@ -99,7 +99,7 @@ _NOT_THE_PRICE: Final = Patterns(
 _UNITS_AFTER: Final = Patterns(
     {
         "unit": r"^\s*(?:dias?|horas?|hs?|min\w*|pessoas?|kg|g|un\w*|pecas?|lugares|days?|hours?|weeks?|months?|meses|semanas?|"
-        r"people|anos|km|metros|m2|cm|%|x|por cento|vezes)\b"
+        r"people|anos|km|metros|m2|cm|%|x|por cento|vezes|graus|degrees|grados|volts?|watts?|ml|litros?|kcal|calorias|passos)\b"
     }
 )
 

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from services.guardrails import facts as facts_module
 from services.guardrails import gate as gate_module
+from services.guardrails import sweeps
 from services.guardrails.facts import Draft, Facts, MissingFactError
 from services.guardrails.gate import Gate, OnMissing, Outcome, Phase, Verdict, Wording
 from services.guardrails.gates.case_promise import CASE_PROMISE
@@ -38,7 +39,7 @@ from services.guardrails.gates.spinning import SPINNING
 from services.guardrails.gates.stop import STOP
 from shared import patterns, text
 
-CHAIN_VERSION: Final = 1
+CHAIN_VERSION: Final = 2
 CHAIN: Final = (
     STOP,
     LGPD,
@@ -210,7 +211,7 @@ def content_hash(chain: Sequence[Gate] = CHAIN) -> str:
 
 def hashed_modules(chain: Sequence[Gate] = CHAIN) -> tuple[ModuleType, ...]:
     """What every gate rests on, and what the gates of `chain` add."""
-    shared = (facts_module, gate_module, sys.modules[__name__], text, patterns)
+    shared = (facts_module, gate_module, sys.modules[__name__], sweeps, text, patterns)
     return (*shared, *(module for gate in chain for module in _modules(gate)))
 
 

@@ -15,26 +15,26 @@ NO: Final = (
 _NEGATED_BEFORE: Final = Patterns(
     {
         "no": NO + r"(?:\s+[\w']+){0,4}\s*$|\bno\s+$",
-        "pt": r"\b(?:nao|nem|nunca|jamais|sem|impossivel|deixou de)\s+(?:\w+\s+){0,4}$",
-        "en": r"\b(?:not|never|cannot|unable|without|nor|neither)\s+(?:[\w']+\s+){0,4}$",
+        "pt": r"\b(?:nao|nem|nunca|jamais|sem|impossivel|deixou de|ninguem)\s+(?:\w+\s+){0,4}$",
+        "en": r"\b(?:not|never|cannot|unable|without|nor|neither|nobody|no one)\s+(?:[\w']+\s+){0,4}$",
         "en_contraction": r"n't\s+(?:[\w']+\s+){0,4}$",
-        "es": r"\b(?:nunca|jamas|sin|tampoco|imposible|ni)\s+(?:\w+\s+){0,4}$",
+        "es": r"\b(?:nunca|jamas|sin|tampoco|imposible|ni|nadie)\s+(?:\w+\s+){0,4}$",
     }
 )
 _HEDGED: Final = Patterns(
     {
         "pt": r"\b(?:talvez|quem sabe|pode ser que|provavelmente|possivelmente|depende|dependendo|sujeit[oa]s? a|a confirmar|"
         r"ainda nao (?:sei|ha|temos|tenho|esta|foi)|acho que|creio que|nao tenho certeza|nao sei|vou tentar|vamos tentar|"
-        r"tentarei|tentaremos|se (?:houver|tiver|der|for possivel|for aprovad\w+|conseguir\w*|sobrar|abrir)|caso (?:haja|tenha|seja)|"
+        r"tentarei|tentaremos|se (?:houver|tiver|der(?: certo| tempo| para| pra)|for possivel|for aprovad\w+|conseguir\w*|sobrar|abrir)|caso (?:haja|tenha|seja)|"
         r"quem (?:decide|confirma|define|autoriza|aprova)|preciso (?:confirmar|verificar|consultar)|"
         r"precisamos (?:confirmar|verificar)|vou (?:ver|verificar|consultar|checar|confirmar|perguntar|conferir)|"
         r"podem? variar|pode (?:atrasar|mudar)|sem (?:garantia|previsao|prazo)|por exemplo|imagin\w+)\b",
         "en": r"\b(?:maybe|perhaps|might|probably|possibly|depends|depending|subject to|to be confirmed|not sure|unsure|"
         r"i think|i believe|i'll try|we'll try|try to|trying to|hope(?:fully)?|if (?:available|possible|there(?:'s| is| are)|approved)|"
-        r"let me (?:check|see|ask|confirm)|i'll (?:check|ask|see)|need to (?:check|confirm|ask)|may (?:be|vary|change|take)|"
+        r"let me (?:check|see|ask|confirm)|i'll (?:check|ask|see)|need to (?:check|confirm|ask)|(?:i'll|we'll|let me) (?:ask|check|see) (?:if|whether)|may (?:be|vary|change|take)|"
         r"could (?:be|vary|take)|for example|tentative\w*|pending)\b",
         "es": r"\b(?:quizas?|tal vez|a lo mejor|puede que|probablemente|posiblemente|depende|sujet[oa]s? a|por confirmar|"
-        r"creo que|no estoy segur[oa]|no se si|todavia no|aun no|intentar\w+|voy a (?:ver|consultar|verificar|preguntar|revisar)|"
+        r"creo que|no estoy segur[oa]|no se si|no sabemos|todavia no|aun no|intentar\w+|voy a (?:ver|consultar|verificar|preguntar|revisar)|"
         r"si (?:hay|se puede|es posible|queda|aprueban)|debo (?:consultar|confirmar)|tengo que (?:consultar|confirmar)|"
         r"puede (?:variar|cambiar|tardar)|podria|por ejemplo)\b",
     }
@@ -47,6 +47,7 @@ _REPORTED: Final = Patterns(
         "pt_understood": r"\b(?:entendi|anotei|registrei|percebi|vi) que\b",
         "en": r"\b(?:you|the customer|they)\s+(?:just\s+|already\s+)?(?:asked|want(?:ed)?|mentioned|said|requested|told|were offered|prefer|"
         r"wrote|would like|paid|saw|were looking)\b",
+        "en_like": r"\b(?:so |then )?you'd (?:like|prefer|want|love)\b",
         "en_wish": r"\byour (?:request|question|proposal|wish) (?:for|about|of)\b",
         "es": r"\b(?:usted|ustedes|tu|el cliente)\s+(?:ya\s+|me\s+|nos\s+)?(?:quiere|queria|pidio|pregunto|menciono|dijo|prefiere|busca|"
         r"solicito|desea|vio|pago)\b",
@@ -73,6 +74,11 @@ _INSTRUCTED: Final = Patterns(
     }
 )
 
+_CONDITION: Final = Patterns(
+    {
+        "unless": r"^\s*(?:si|se|caso|if) (?:usted |tu |voce |vc |you |it |ele |ela )?(?:no|nao|don't|doesn't|isn't|aren't) (?:(?:le|te|lo|se|me) )?[\w']+"
+    }
+)
 _REACH: Final = 300  # farther words say nothing about these, and a text without a full stop stays linear
 
 
@@ -90,11 +96,16 @@ def is_asked(text: str, start: int, end: int) -> bool:
 
 
 def is_denied(text: str, start: int) -> bool:
-    return _NEGATED_BEFORE.found_in(_own_clause(_before(text, start)))
+    return _NEGATED_BEFORE.found_in(_own_clause(_without_condition(_before(text, start))))
 
 
 def is_reported(text: str, start: int) -> bool:
     return _REPORTED.found_in(_before(text, start))
+
+
+def is_past(text: str, at: int) -> bool:
+    first, last = sentence_of(text, at)
+    return _PAST.found_in(text[first:last])
 
 
 def is_guarded(text: str, start: int, end: int) -> bool:
@@ -109,6 +120,12 @@ def is_guarded(text: str, start: int, end: int) -> bool:
 
 def _before(text: str, start: int) -> str:
     return text[sentence_of(text, start)[0] : start]
+
+
+def _without_condition(before: str) -> str:
+    """In "si no le gusta, lo cambiamos" the denial is the condition's."""
+    condition = next(_CONDITION.hits(before), None)
+    return before[condition.end :] if condition else before
 
 
 def _own_clause(before: str) -> str:

@@ -18,6 +18,7 @@ import ahocorasick_rs
 
 from services.guardrails import leak_rules as rules
 from services.guardrails.clauses import sentence_of
+from services.guardrails.disguises import Disguises, Way
 from services.guardrails.sweeps import FOLDED, WRITTEN
 from services.guardrails.views import View, views
 from shared.patterns import Patterns
@@ -29,7 +30,7 @@ _PHRASES: Final = Patterns(rules.PHRASES, rules.FRAGMENTS)
 _SYSTEM: Final = Patterns({"system": rules.SYSTEM})
 _INNOCENT: Final = Patterns(rules.INNOCENT)
 _SNAKE: Final = Patterns(
-    {"snake": r"(?:^|[^\w@#/.])_*[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?::[a-z][a-z0-9_]*)?"}, sweep=FOLDED
+    {"snake": r"(?:^|[^\w@#/.])_*[a-z][a-z0-9]*(?:__?[a-z0-9]+)+(?::[a-z][a-z0-9_]*)?"}, sweep=FOLDED
 )
 _OWNED: Final = Patterns(
     {
@@ -37,7 +38,7 @@ _OWNED: Final = Patterns(
         "address": r"\b(?:https?://|www\.)[^\s<>\"']+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|br|net|org|io|app|me|shop|store|ly|gl|es|mx|ar|co)(?:/[^\s<>\"']*)?",
         "handle": r"(?:^|[\s(,:;])@[\w.]+|\bt\.me/\w+",
         "hashtag": r"#\w+",
-        "file": r"\b[\w -]{0,60}[\w-]+\.(?:pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|webp|mp[34]|ogg|zip|rar|csv|txt|heic|odt|svg|wav|mov|ics)\b",
+        "file": r"\b[\w -]{0,60}[\w.-]*[\w-]\.(?:exe|msi|dmg|apk|xml|psd|ai|dwg|eps|rtf|tiff?|epub|pptm|xlsm|webm|pdf|docx?|xlsx?|pptx?|jpe?g|png|gif|webp|mp[34]|ogg|zip|rar|csv|txt|heic|odt|svg|wav|mov|ics)\b",
     }
 )
 _PIX: Final = Patterns({"pix": r"\b(?:pix|chave aleatoria|copia e cola)\b"})
@@ -87,7 +88,49 @@ def _in_view(text: str, view: View, operations: tuple[str, ...]) -> Iterator[Fin
     for name, start, end in hits:
         yield _finding(text, name, *view.span(start, end))
     if view.is_plain:
+        yield from (_finding(text, name, *view.span(start, end)) for name, start, end in _hidden(view, operations))
         yield from (_finding(text, hit.name, hit.start, hit.end) for hit in _CASED.hits(text))
+        yield from (_finding(text, "tool_name", hit.start, hit.end) for hit in _humps(operations).hits(text))
+
+
+def _hidden(view: View, operations: tuple[str, ...]) -> Iterator["_Hit"]:
+    """Terms and operations pulled apart; pieces that English puts side by side need a system word near them."""
+    for hit in _disguised_terms().found_in(view.text):
+        if hit.way is Way.LETTERS or _is_foreign(hit.word, view.text, hit.start, hit.end):
+            yield "architecture", hit.start, hit.end
+    for hit in _disguised_operations(operations).found_in(view.text):
+        if hit.way is Way.LETTERS:
+            yield "tool_name", hit.start, hit.end
+
+
+def _is_foreign(term: str, text: str, start: int, end: int) -> bool:
+    first, last = sentence_of(text, start)[0], sentence_of(text, end - 1)[1]
+    sentence = text[first:last]
+    if term in rules.HALVES_ARE_NEIGHBOURS or _INNOCENT.found_in(sentence):
+        return False
+    return not _is_english(sentence) or _SYSTEM.found_in(f"{text[first:start]} | {text[end:last]}")
+
+
+@lru_cache(maxsize=1)
+def _disguised_terms() -> Disguises:
+    return Disguises(sorted({*rules.LOANWORDS, *rules.ALWAYS} - {"webhook_sources"}))
+
+
+@lru_cache(maxsize=256)
+def _disguised_operations(names: tuple[str, ...]) -> Disguises:
+    return Disguises(names)
+
+
+@lru_cache(maxsize=256)
+def _humps(names: tuple[str, ...]) -> Patterns:
+    """`sendMessage` and `SendMessage`, as code writes `send_message`."""
+    humps = {name: "".join(each.capitalize() for each in name.split("_")) for name in names if name.isascii()}
+    found = {
+        name: f"\\b[{each[0].lower()}{each[0]}]{each[1:]}\\b"
+        for name, each in humps.items()
+        if each.isalnum() and "_" in name
+    }
+    return Patterns(found or {"none": _NEVER})
 
 
 def _finding(text: str, name: str, start: int, end: int) -> Finding:
@@ -126,8 +169,8 @@ _EDGES: Final = " \n\t_*~`'\"([{<,;:!?=-+|&>"
 
 
 def _is_a_reference(word: str) -> bool:
-    """`PED_2024_001`: a reference in capitals that has a number of its own."""
-    return word.isupper() and any(part.isdigit() for part in word.split("_"))
+    """`PED_2024_001`, `MDF_18MM_BR`: a reference in capitals, a part of which begins with a number."""
+    return word.isupper() and any(part[:1].isdigit() for part in word.split("_"))
 
 
 def _owned(text: str) -> list[tuple[int, int]]:
@@ -142,7 +185,7 @@ def _is_inside(spans: Sequence[tuple[int, int]], at: int) -> bool:
 def _terms(text: str, view: View) -> Iterator[_Hit]:
     owned: list[tuple[int, int]] | None = None
     for _, start, end in _automaton().find_matches_as_indexes(view.text):
-        if not (view.is_joined or _is_a_word(view.text, start, end)):
+        if not (view.is_joined or _is_a_word(view.text if view.is_whole else view.text.replace("_", " "), start, end)):
             continue
         owned = _owned(view.text) if owned is None else owned
         term = view.text[start:end]
@@ -157,8 +200,13 @@ def _automaton() -> ahocorasick_rs.AhoCorasick:
 
 
 def _is_a_word(text: str, start: int, end: int) -> bool:
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or after.isalnum() or before == "_" or after == "_")
+    """A name's own `_` is no edge (`_snake_case` judges names); that of markup, as in `_word_`, is one."""
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    return not (before[-1:].isalnum() or after[:1].isalnum() or _joins(before[::-1]) or _joins(after))
+
+
+def _joins(neighbours: str) -> bool:
+    return neighbours[:1] == "_" and neighbours[1:].isalnum()
 
 
 def _betrays(term: str, view: View, start: int, end: int) -> bool:
@@ -167,12 +215,13 @@ def _betrays(term: str, view: View, start: int, end: int) -> bool:
     if _INNOCENT.found_in(sentence):
         return False
     if term in rules.ALWAYS or (term in rules.LOANWORDS and not _is_english(sentence)):
-        return view.is_whole or len(term) > _SHORT_TERM
+        return view.is_whole or len(term) > _SHORT_TERM or (term in _SHORT_AND_CLEAR and not view.is_joined)
     rest = view.text[first:start] + " | " + view.text[end:last]
     return view.is_whole and term in rules.NEAR_SYSTEM and _SYSTEM.found_in(rest)
 
 
 _SHORT_TERM: Final = 4
+_SHORT_AND_CLEAR: Final = frozenset(("uuid", "guid"))
 
 
 def _is_a_name(text: str, view: View, end: int) -> bool:

@@ -1,5 +1,8 @@
 """What observability teams scrape: which gate vetoed what, how often, how fast, and where a gate could not know."""
 
+from collections.abc import Callable
+from functools import cache
+from itertools import product
 from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -31,17 +34,24 @@ DISPATCHES = Counter("chancela_dispatches_total", "Approved texts at the last ga
 
 _CANDIDATES = shadow.found()
 _GATES: Final = (*CHAIN, *(_one.gate for _one in _CANDIDATES))
-SECONDS_OF: Final = {
-    (gate.name, phase): SECONDS.labels(gate.name, phase.value).observe for gate in _GATES for phase in Phase
-}
-EVALUATED: Final = {
-    (gate.name, phase, outcome): EVALUATIONS.labels(gate.name, phase.value, outcome.value).inc
-    for gate in _GATES
-    for phase in Phase
-    for outcome in Outcome
-}
-"""Bound once: finding a child by its labels costs more than counting."""
 
+
+@cache
+def seconds_of(gate: str, phase: Phase) -> Callable[[float], None]:
+    """Bound once: finding a child by its labels costs more than counting."""
+    return SECONDS.labels(gate, phase.value).observe
+
+
+@cache
+def evaluated(gate: str, phase: Phase, outcome: Outcome) -> Callable[[], None]:
+    """As above."""
+    return EVALUATIONS.labels(gate, phase.value, outcome.value).inc
+
+
+for _gate, _phase in product(_GATES, Phase):
+    seconds_of(_gate.name, _phase)
+    for _outcome in Outcome:
+        evaluated(_gate.name, _phase, _outcome)
 for _gate in _GATES:
     MODE.labels(_gate.name, "enforce").set(_gate in CHAIN)
     MODE.labels(_gate.name, "shadow").set(_gate not in CHAIN)

@@ -431,8 +431,8 @@ def observe(gate: Gate, phase: Phase, judge: Callable[[], Verdict], disposition:
     """Times and counts one gate."""
     began = time.perf_counter()
     verdict = judge()
-    metrics.SECONDS_OF[gate.name, phase](time.perf_counter() - began)
-    metrics.EVALUATED[gate.name, phase, verdict.outcome]()
+    metrics.seconds_of(gate.name, phase)(time.perf_counter() - began)
+    metrics.evaluated(gate.name, phase, verdict.outcome)()
     if verdict.warning:
         cause = verdict.code or "missing_fact"
         metrics.FAILURES.labels(gate.name, cause, disposition or gate.on_missing.value).inc()

@@ -5,6 +5,7 @@ Views are built only where the text has the shape that they undo, so an ordinary
 
 import base64
 import binascii
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +22,18 @@ _SHAPES: Final = Patterns(
     {
         "spaced": _LETTER_BY_LETTER,
         "separated": r"[a-z][._*~`|/\\-]+[a-z]",
-        "leet": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}",
+        "leet": r"[a-z][0-9@$!]+[a-z]|\b[0-9@$][a-z]{2,}|[a-z]{3}[@$]+(?:[^\w@$]|$)",
     },
     sweep=FOLDED,
 )
 _PERCENT: Final = Patterns({"percent": r"%[0-9A-Fa-f]{2}"})
-_BASE64: Final = Patterns({"word": r"[A-Za-z0-9+/]{16,}={0,2}"}, sweep=WRITTEN)
+# a word of few letters is looked at only where it has the ending, or a capital or digit inside, that an encoding leaves
+_BASE64: Final = Patterns(
+    {"word": r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{6,}={1,2}|[A-Za-z0-9+/]*[a-z][A-Z0-9][A-Za-z0-9+/]{4,}"},
+    sweep=WRITTEN,
+)
+# from a right-to-left override to its end; the classes exclude each other: linear in plain `re`
+_TURNED: Final = re.compile("\u202e([^\u202c\u202e\n]+)")
 # A separator that joins what stands on both sides of it. No repetition: linear in plain `re`.
 _SEPARATOR: Final = re.compile(r"(?<=[^ \n])[._*~`|/\\-](?=[^ \n])")
 _LETTERS: Final = str.maketrans("013457@$!", "oieastasi")
@@ -86,7 +93,14 @@ def _separator_positions(text: str) -> Iterator[int]:
 
 
 def _decoded(text: str) -> Iterator[View]:
-    """One level of percent or base64 encoding; a find in it is the whole encoded run."""
+    """One level of percent or base64 encoding, entities that lack their end, and words turned round for display.
+
+    A find in what was decoded is the whole encoded run.
+    """
+    if "&#" in text and (plain := html.unescape(text)) != text:
+        yield _opaque(plain, 0, len(text))
+    for run in _TURNED.finditer(text):
+        yield _opaque(run[1][::-1], run.start(), run.end())
     if "%" in text and _PERCENT.found_in(text) and (plain := unquote(text)) != text:
         yield _opaque(plain, 0, len(text))
     for hit in _BASE64.hits(text):

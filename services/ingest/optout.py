@@ -10,6 +10,7 @@ Laws
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Final
 
 from rapidfuzz.distance import DamerauLevenshtein
@@ -47,12 +48,15 @@ _HANDOFF: Final = Patterns(rules.HANDOFF, rules.FRAGMENTS)
 _PAUSE: Final = Patterns({"pause": rules.HANDOFF["pause"]})
 _INNOCENT: Final = Patterns(rules.INNOCENT, rules.FRAGMENTS)
 _TYPO_LENGTH: Final = 5
+_SHORTEST: Final = 4
+_LOOKS_LIKE: Final = str.maketrans("013457@$", "oieastas")
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
     text: str  # folded, single spaces, sentence marks kept
     core: str  # words only, courtesy and menu numbers taken off
+    bare: str  # of one word: its letters, digits and signs read as the letters that they look like
 
 
 def detect(text: str, *, last_outbound_kind: str | None, is_opted_out: bool) -> OptOutSignal:
@@ -63,8 +67,8 @@ def detect(text: str, *, last_outbound_kind: str | None, is_opted_out: bool) -> 
         return OptOutSignal.HANDOFF
     if is_opted_out and (message.core in rules.OPT_IN_WORDS or _OPT_IN.found_in(message.text)):
         return OptOutSignal.OPT_IN
-    if _is_keyword(message.core):
-        return OptOutSignal.OPT_OUT
+    if _is_keyword(message.core) or message.bare in rules.KEYWORDS:
+        return OptOutSignal.ASK if message.text.endswith("?") and " " not in message.core else OptOutSignal.OPT_OUT
     return _phrase(message)
 
 
@@ -84,9 +88,21 @@ def _phrase(message: _Message) -> OptOutSignal:
 
 def _message(text: str) -> _Message:
     folded = _new_text(fold(text).text)
-    text = " ".join("".join(each if each.isalnum() or each in ".,!?'-;:" else " " for each in folded).split())
+    kept = "".join(each if each.isalnum() or each in ".,!?'-;:" else " " for each in folded).split()
+    text = " ".join(map(_spelled, kept))
     words = "".join(each if each.isalnum() else " " for each in text.replace("'", "").replace("-", " ")).split()
-    return _Message(text, _core(_joined(words)))
+    return _Message(text, _core(words), _bare(folded))
+
+
+def _spelled(word: str) -> str:
+    letters = word.rstrip(".,!?'-;:")
+    return rules.SPELLINGS.get(letters, letters) + word[len(letters) :]
+
+
+def _bare(folded: str) -> str:
+    """`S@1R`. Nothing for a number, and nothing where there is more than one word."""
+    word = folded.strip(" .,!*_\n")
+    return "" if " " in word or not word[:1].isalnum() or word.isdigit() else word.translate(_LOOKS_LIKE)
 
 
 def _new_text(folded: str) -> str:
@@ -108,7 +124,7 @@ def _joined(words: list[str]) -> list[str]:
 
 def _core(words: list[str]) -> str:
     """Courtesy, greetings and a menu number around the words say nothing; what remains is the message."""
-    kept = [word for word in words if word not in rules.COURTESY]
+    kept = _joined([word for word in words if word not in rules.COURTESY])
     if len(kept) > 1 and kept[0].isdigit() and len(kept[0]) == 1:
         kept = kept[1:]
     repeated = len(kept) > 1 and len(set(kept)) == 1
@@ -116,17 +132,26 @@ def _core(words: list[str]) -> str:
 
 
 def _is_keyword(core: str) -> bool:
-    return core in rules.KEYWORDS or (
-        core not in rules.NOT_A_TYPO and any(_is_typo(core, word) for word in rules.KEYWORDS)
+    return (
+        all(word in rules.KEYWORDS for word in core.split())
+        or core in rules.KEYWORDS
+        or (core not in rules.NOT_A_TYPO and any(_is_typo(core, word) for word in rules.KEYWORDS))
     )
 
 
 def _is_typo(core: str, keyword: str) -> bool:
-    if " " in core or len(keyword) < _TYPO_LENGTH or len(core) < _TYPO_LENGTH or core[0] != keyword[0]:
+    """One slip of the keyboard, or letters held down; of a short word only two letters that changed places."""
+    if " " in core or len(core) < _SHORTEST or core[0] != keyword[0]:
         return False
-    return (
-        core.rstrip(core[-1:]) + core[-1:] == keyword or DamerauLevenshtein.distance(core, keyword, score_cutoff=1) <= 1
-    )
+    if _once(core) == _once(keyword):
+        return True
+    if min(len(core), len(keyword)) < _TYPO_LENGTH:
+        return sorted(core) == sorted(keyword) and DamerauLevenshtein.distance(core, keyword) == 1
+    return DamerauLevenshtein.distance(core, keyword, score_cutoff=1) <= 1
+
+
+def _once(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
 
 
 def _is_keyword_with_a_number(core: str) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from services.guardrails import clauses, leak_rules, leaks, views
+from services.guardrails import clauses, disguises, leak_rules, leaks, views
 from services.guardrails.examples import a_draft, some_facts
 from services.guardrails.facts import Author, Draft, Facts, Language, Unknown, known
 from services.guardrails.gate import Example, Gate, OnMissing, Span, Verdict, Wording, passed, veto
@@ -39,7 +39,7 @@ INTERNAL_VOCABULARY: Final = Gate(
     judge=judge,
     on_missing=OnMissing.CLOSED,
     judges_text=True,
-    rules=(leaks, leak_rules, views, clauses),
+    rules=(leaks, leak_rules, disguises, views, clauses),
     clear=(
         _clear("imperative of rolar", "É só você role a tela até o seu perfil."),
         _clear("a stage by its name", "Sua proposta está na etapa Negociação."),

@@ -8,6 +8,7 @@ and may cite; it never argues a phrase away. Without its answer the lexical verd
 from functools import lru_cache
 from typing import Final
 
+from services.guardrails import amounts, clauses, promise_rules
 from services.guardrails import promises as promises_module
 from services.guardrails.clauses import sentence_of
 from services.guardrails.examples import a_draft, some_facts
@@ -105,7 +106,7 @@ SEMANTIC_PROMISE: Final = Gate(
     judge=judge,
     on_missing=OnMissing.CLOSED,
     judges_text=True,
-    rules=(promises_module,),
+    rules=(promises_module, promise_rules, amounts, clauses),
     clear=(
         Example("nothing is promised", a_draft(), some_facts()),
         Example(

@@ -44,3 +44,11 @@ create index filed_by_age on filed (at);
 
 create index sent_text_by_age on sent_text (at);
 create index dispatch_by_obligation on dispatch (obligation_id);
+
+-- A merged contact leads to the row that counts; a take-over or a case may be heard before its conversation.
+alter table contact add column merged_into uuid;
+create index contact_merged on contact (merged_into) where merged_into is not null;
+create function survivor(id uuid) returns uuid language sql stable as $$
+  select coalesce((select merged_into from contact where contact_id = id), id)
+$$;
+alter table conversation alter column contact_id drop not null;
