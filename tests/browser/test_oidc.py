@@ -5,7 +5,7 @@ from typing import Any
 
 import portpicker
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.approval.issuer import APPROVERS, Issuer
 from tests.approval.office import open_office
@@ -45,8 +45,8 @@ async def test_in_by_the_provider_s_form_to_the_page_that_was_asked_for_and_out_
         page.on("console", shop.complaint)
         await page.goto(f"{shop.url}/approvals?show=leaving")
         await prove(page, carla.user_name)
-        assert page.url == f"{shop.url}/approvals?show=leaving"
-        assert await page.locator("[data-semantic-id=sign-out]").is_visible()
+        await expect(page).to_have_url(f"{shop.url}/approvals?show=leaving")
+        await expect(page.locator("[data-semantic-id=sign-out]")).to_be_visible()
         await page.locator("[data-do=sign-out]").press("Enter")
         await page.wait_for_url("**/sign-in*")
         await page.goto(f"{shop.url}/approvals")
