@@ -63,7 +63,7 @@ def on_dispatch_cleared(heard: Heard[DispatchCleared], facts: OfDecision) -> Eff
 
 
 def on_dispatch_deferred(heard: Heard[DispatchDeferred], facts: OfDecision) -> Effects:
-    """Not now: the page says when it leaves."""
+    """Not now: the page says when it leaves. What has begun stays so: this may be of the clearance before."""
     o = facts.obligation
     if not _stands(heard.message, o) or not o.is_leaving:
         return Effects()
@@ -71,9 +71,10 @@ def on_dispatch_deferred(heard: Heard[DispatchDeferred], facts: OfDecision) -> E
 
 
 def on_dispatch_refused(terms: Terms, heard: Heard[DispatchRefused], facts: OfDecision) -> Effects:
+    """A refusal comes only while nothing is on its way, so also what had begun and was given up has not left."""
     m = heard.message
     banner = Banner(code="dispatch_refused", at=heard.now, detail=f"{m.gate}: {m.code} {m.detail}".strip())
-    if not _stands(m, facts.obligation) or not facts.obligation.is_leaving:
+    if not _stands(m, facts.obligation):
         return Effects()
     return _open_again(terms, facts, banner, Moment(heard.id, heard.now, "guardrails"))
 
@@ -116,13 +117,16 @@ def on_send_failed(terms: Terms, heard: Heard[SendFailed], facts: OfDecision) ->
 
 
 def on_send_refused(terms: Terms, heard: Heard[SendRefused], facts: OfDecision) -> Effects:
-    """Delivery would not even try. A clearance that ran out is renewed by guardrails: the approval stands.
+    """Delivery would not even try. A clearance that ran out is renewed by guardrails: the approval stands and waits.
 
     After a restore of delivery's record it may have left before; whoever decides again is told so.
     """
-    m = heard.message
-    if m.code == "clearance_expired" or not _stands(m, facts.obligation):
+    m, o = heard.message, facts.obligation
+    if not _stands(m, o):
         return Effects()
+    if m.code == "clearance_expired":
+        waits = [writing.delivery_is(o.id, "queued", heard.now)] if o.delivery == "begun" else []
+        return Effects(writes=waits)
     code = m.code if m.code == MAY_HAVE_LEFT else "send_refused"
     banner = Banner(code=code, at=heard.now, detail=f"{m.code} {m.detail}".strip())
     return _open_again(terms, facts, banner, Moment(heard.id, heard.now, "delivery"))

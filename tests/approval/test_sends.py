@@ -150,3 +150,47 @@ async def test_a_send_that_has_begun_can_no_longer_be_withdrawn(office: Office) 
     approved, decision = await office.approved()
     await office.bench.hear(office.send(SendBegun, approved, decision, chat="c", text_digest="d"))
     assert await office.decide(approved, "withdraw") == Problem("too-late", {"delivery": "begun"})
+
+
+async def test_a_send_that_had_begun_when_its_clearance_ran_out_waits_again(office: Office) -> None:
+    approved, decision = await office.approved()
+    leaves_at = NOW + timedelta(hours=1)
+    await office.bench.hear(office.send(SendBegun, approved, decision, chat="c", text_digest="d"))
+    await office.bench.hear(office.send(SendRefused, approved, decision, code="clearance_expired", detail=""))
+    assert (await office.standing()).delivery == "queued"
+    deferred = office.send(
+        DispatchDeferred, approved, decision, gate="session", code="session_not_ready", retry_at=leaves_at
+    )
+    await office.bench.hear(deferred)
+    assert (await office.standing()).leaves_at == leaves_at
+    assert isinstance(await office.decide(approved, "withdraw"), Decided)
+
+
+async def test_a_clearance_that_ran_out_takes_nothing_from_what_waits_for_its_time(office: Office) -> None:
+    """It was heard by guardrails first, and put the text off."""
+    approved, decision = await office.approved()
+    leaves_at = NOW + timedelta(hours=1)
+    deferred = office.send(DispatchDeferred, approved, decision, gate="pacing", code="quiet_hours", retry_at=leaves_at)
+    await office.bench.hear(deferred)
+    await office.bench.hear(office.send(SendRefused, approved, decision, code="clearance_expired", detail=""))
+    standing = await office.standing()
+    assert (standing.delivery, standing.leaves_at) == ("deferred", leaves_at)
+
+
+@pytest.mark.parametrize("code", ["send_by_passed", "context_changed"])
+async def test_a_send_that_had_begun_and_was_given_up_comes_back_to_people(office: Office, code: str) -> None:
+    """Delivery began, could not and let the clearance run out, which is heard after guardrails refused to renew it."""
+    approved, decision = await office.approved()
+    await office.bench.hear(office.send(SendBegun, approved, decision, chat="c", text_digest="d"))
+    await office.bench.hear(office.send(DispatchRefused, approved, decision, gate="binding", code=code))
+    await office.bench.hear(office.send(SendRefused, approved, decision, code="clearance_expired", detail=""))
+    standing = await office.standing()
+    assert (standing.state, standing.epoch, standing.banners[0].code) == ("open", 2, "dispatch_refused")
+
+
+async def test_a_deferral_of_an_earlier_clearance_changes_nothing_once_the_send_has_begun(office: Office) -> None:
+    approved, decision = await office.approved()
+    await office.bench.hear(office.send(SendBegun, approved, decision, chat="c", text_digest="d"))
+    deferred = office.send(DispatchDeferred, approved, decision, gate="pacing", code="quiet_hours", retry_at=NOW)
+    await office.bench.hear(deferred)
+    assert (await office.standing()).delivery == "begun"
