@@ -135,9 +135,11 @@ def on_contact_seen(heard: Heard[ContactSeen], _facts: None) -> Effects:
 
 
 def on_consent_changed(heard: Heard[ConsentChanged], _facts: None) -> Effects:
+    """One alert for one message, under however many ids its sender is known."""
     m = heard.message
+    cause = m.cause_message_id or heard.id
     alert = writing.alert(
-        tenant=m.tenant, alert_id=derived_id(heard.id, "alert"), kind="consent", body=m.state, at=m.at,
+        tenant=m.tenant, alert_id=derived_id(cause, f"alert:{m.state}"), kind="consent", body=m.state, at=m.at,
         severity="info" if m.state == "opted_in" else "warning", conversation_id=m.conversation_id,
     )  # fmt: skip
     return Effects(writes=[writing.consent_is(m.tenant, m.contact_id, m.state, m.at), alert])

@@ -30,8 +30,16 @@ create table contact (
   is_blocked      boolean     not null default false,
   is_anonymised   boolean     not null default false,
   erasure_asked_at timestamptz,
-  first_sent_at   timestamptz
+  first_sent_at   timestamptz,
+  -- the same person under another id: the row that counts
+  merged_into     uuid
 );
+create index contact_merged on contact (merged_into) where merged_into is not null;
+
+-- The id whose row counts for a contact, which may not be heard of yet.
+create function survivor(id uuid) returns uuid language sql stable as $$
+  select coalesce((select merged_into from contact where contact_id = id), id)
+$$;
 
 create table conversation (
   conversation_id     uuid        primary key,

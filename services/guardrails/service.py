@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import judging, metrics, store
+from services.guardrails import contacts, judging, metrics, store
 from services.guardrails.chain import CHAIN_VERSION, Cleared, Deferred, Vetoed, chain_hash
 from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
@@ -312,42 +312,51 @@ def on_send_refused(heard: Heard[m.SendRefused], _: None) -> Effects:
 # -------------------------------------------------------------------------------------------------------- what we know
 
 
-def on_message_received(heard: Heard[m.MessageReceived], was_opted_out: bool) -> Effects:
+def on_message_received(heard: Heard[m.MessageReceived], sender: contacts.Sender) -> Effects:
     """A customer wrote. A wish to be left alone is written down before anything else."""
     message = heard.message
-    writes = [store.wrote_first(message), store.inbound(message)]
-    return Effects(writes=writes) + _wish(message, message.opt_out, was_opted_out, heard.now)
+    writes = [contacts.wrote_first(message), store.inbound(message)]
+    return Effects(writes=writes) + _wish(message, sender, heard.now)
 
 
-def on_message_edited(heard: Heard[m.MessageEdited], was_opted_out: bool) -> Effects:
+def on_message_edited(heard: Heard[m.MessageEdited], sender: contacts.Sender) -> Effects:
     """An edit is a message: it may hold an opt-out too."""
     message = heard.message
-    return Effects(writes=[store.revision(message)]) + _wish(message, message.opt_out, was_opted_out, heard.now)
+    return Effects(writes=[store.revision(message)]) + _wish(message, sender, heard.now)
 
 
-def _wish(
-    message: m.MessageReceived | m.MessageEdited, signal: m.OptOutSignal, was_opted_out: bool, now: datetime
-) -> Effects:
-    state = CONSENT_OF.get(signal)
-    if state is None or (state == "opted_in" and not was_opted_out):
+def _wish(message: m.MessageReceived | m.MessageEdited, sender: contacts.Sender, now: datetime) -> Effects:
+    """Kept once, and said of every id that others may know the person by."""
+    state = CONSENT_OF.get(message.opt_out)
+    if state is None or (state == "opted_in" and not sender.is_opted_out):
         return NOTHING
-    change = m.ConsentChanged(
-        tenant=message.tenant,
-        contact_id=message.contact_id,
-        conversation_id=message.conversation_id,
-        state=state,  # pyright: ignore[reportArgumentType] - a value of the table above
-        cause_message_id=message.message_id,
-        at=now,
-    )
-    return Effects(writes=[store.consent(change)], says=[change])
+    changes = [
+        m.ConsentChanged(
+            tenant=message.tenant,
+            contact_id=contact_id,
+            conversation_id=message.conversation_id,
+            state=state,  # pyright: ignore[reportArgumentType] - a value of the table above
+            cause_message_id=message.message_id,
+            at=now,
+        )
+        for contact_id in sender.ids
+    ]
+    return Effects(writes=[contacts.consent(changes[0])], says=changes)
 
 
 def on_revision(heard: Heard[m.MessageRevoked | m.PhoneReplied], _: None) -> Effects:
     return Effects(writes=[store.revision(heard.message)])
 
 
-def on_contact_seen(heard: Heard[m.ContactSeen], _: None) -> Effects:
-    return Effects(writes=store.contact_seen(heard.message))
+def on_contact_seen(heard: Heard[m.ContactSeen], merged: contacts.Merged | None) -> Effects:
+    """Of two who are one, each is left alone from now on if the other wished it."""
+    known = Effects(writes=[contacts.known(heard.message)])
+    if merged is None:
+        return known
+    says = [
+        m.ConsentChanged(tenant=heard.tenant, contact_id=one, state=merged.wish, at=heard.now) for one in merged.untold
+    ]
+    return known + Effects(says=says)
 
 
 def on_channel_status(heard: Heard[m.ChannelStatusChanged], _: None) -> Effects:
@@ -408,11 +417,11 @@ def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
             Quick(m.DraftApproved, no_facts, on_draft_approved),
             Quick(m.ApprovalEnded, no_facts, on_approval_ended),
             Quick(m.OwnershipChanged, no_facts, on_ownership_changed),
-            Quick(m.MessageReceived, store.known_opt_outs, on_message_received),
-            Quick(m.MessageEdited, store.known_opt_outs, on_message_edited),
+            Quick(m.MessageReceived, contacts.senders, on_message_received),
+            Quick(m.MessageEdited, contacts.senders, on_message_edited),
             Quick(m.MessageRevoked, no_facts, on_revision),
             Quick(m.PhoneReplied, no_facts, on_revision),
-            Quick(m.ContactSeen, no_facts, on_contact_seen),
+            Quick(m.ContactSeen, contacts.merges, on_contact_seen),
             Quick(m.ChannelStatusChanged, no_facts, on_channel_status),
             Quick(m.CaseOpened, no_facts, on_case_opened),
             Quick(m.CaseClosed, no_facts, on_case_closed),

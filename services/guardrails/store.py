@@ -1,4 +1,4 @@
-"""The only SQL of guardrails: facts in, rows out."""
+"""The SQL of guardrails, but for who may be written to (`contacts.py`): facts in, rows out."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import reviewing
+from services.guardrails import contacts, reviewing
 from services.guardrails.facts import (
     ChannelRules,
     Consent,
@@ -89,7 +89,7 @@ async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
 
     `classifier` is the version of the one that reads texts here, empty when there is none.
     """
-    contact = await tx.row("select * from contact where contact_id = $1", draft.contact_id)
+    contact = await contacts.row_of(tx, draft.contact_id)
     conversation = await tx.row("select * from conversation where conversation_id = $1", draft.conversation_id)
     channel_id = draft.destination.channel_id
     channel = await tx.row("select * from channel where channel_id = $1", channel_id)
@@ -290,22 +290,13 @@ class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[m.Evidence, ...] = ()
 
 
-async def known_opt_outs(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[bool]:
-    """Whether each message's contact is opted out now, under the contact's row lock."""
-    found: list[bool] = []
-    for one in heard:
-        row = await tx.row("select opted_out_at from contact where contact_id = $1 for update", one.message.contact_id)
-        found.append(row is not None and row["opted_out_at"] is not None)
-    return found
-
-
 # ------------------------------------------------------------------------------------------------------------- writes
 
 
 def inbound(message: m.MessageReceived) -> Write:
     return Write(
         """insert into conversation (conversation_id, tenant, contact_id, channel_id, context_revision, last_inbound_at)
-           values ($1, $2, $3, $4, $5, $6) on conflict (conversation_id) do update set
+           values ($1, $2, survivor($3), $4, $5, $6) on conflict (conversation_id) do update set
              context_revision = greatest(conversation.context_revision, excluded.context_revision),
              contact_id = excluded.contact_id, channel_id = excluded.channel_id,
              last_inbound_at = greatest(conversation.last_inbound_at, excluded.last_inbound_at)""",
@@ -320,58 +311,12 @@ def inbound(message: m.MessageReceived) -> Write:
     )
 
 
-def wrote_first(message: m.MessageReceived) -> Write:
-    """Whoever writes to us may be answered; a stronger basis on record stays."""
-    return Write(
-        """insert into contact (contact_id, tenant, consent) values ($1, $2, 'conversation')
-           on conflict (contact_id) do update set
-             consent = case when contact.consent = 'none' then 'conversation' else contact.consent end""",
-        (message.contact_id, message.tenant),
-    )
-
-
 def revision(message: m.ConversationMessage) -> Write:
     return Write(
         """insert into conversation (conversation_id, tenant, contact_id, channel_id, context_revision)
-           values ($1, $2, $3, $4, $5) on conflict (conversation_id) do update set
+           values ($1, $2, survivor($3), $4, $5) on conflict (conversation_id) do update set
              context_revision = greatest(conversation.context_revision, excluded.context_revision)""",
         (message.conversation_id, message.tenant, message.contact_id, message.channel_id, message.context_revision),
-    )
-
-
-def contact_seen(message: m.ContactSeen) -> Sequence[Write]:
-    """A merge tightens only: whoever asked to be left alone under another number stays left alone."""
-    known = Write(
-        "insert into contact (contact_id, tenant) values ($1, $2) on conflict do nothing",
-        (message.contact_id, message.tenant),
-    )
-    if not message.merged_contact_ids:
-        return (known,)
-    merged = list(message.merged_contact_ids)
-    inherited = Write(
-        """update contact c set opted_out_at = coalesce(c.opted_out_at, o.opted_out_at),
-             paused_at = coalesce(c.paused_at, o.paused_at), is_blocked = c.is_blocked or o.is_blocked,
-             erasure_asked_at = coalesce(c.erasure_asked_at, o.erasure_asked_at)
-           from (select min(opted_out_at) as opted_out_at, min(paused_at) as paused_at,
-                   bool_or(is_blocked) as is_blocked, min(erasure_asked_at) as erasure_asked_at
-                 from contact where contact_id = any($2)) o where c.contact_id = $1""",
-        (message.contact_id, merged),
-    )
-    moved = Write("update conversation set contact_id = $1 where contact_id = any($2)", (message.contact_id, merged))
-    return (known, inherited, moved)
-
-
-def consent(change: m.ConsentChanged) -> Write:
-    column = {"opted_out": "opted_out_at", "paused": "paused_at", "erasure_requested": "erasure_asked_at"}
-    if change.state == "opted_in":
-        return Write(
-            "update contact set opted_out_at = null, paused_at = null where contact_id = $1", (change.contact_id,)
-        )
-    extra = ", opted_out_at = coalesce(opted_out_at, $2)" if change.state == "erasure_requested" else ""
-    name = column[change.state]
-    return Write(
-        f"update contact set {name} = coalesce({name}, $2){extra} where contact_id = $1",  # noqa: S608 - a column of the table above
-        (change.contact_id, change.at),
     )
 
 

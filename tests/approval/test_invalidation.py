@@ -5,6 +5,7 @@ import pytest
 
 from contracts.messages import (
     ApprovalEnded,
+    ConsentChanged,
     ConversationMessage,
     DraftApproved,
     DraftFiled,
@@ -182,3 +183,16 @@ async def test_a_second_approval_of_a_text_that_had_left_already_is_void(office:
     ended = await office.said(ApprovalEnded)
     assert (ended.decision_id, ended.how) == (again.decision_id, "superseded")
     assert (await office.obligation(approved.id)).state == "sent"
+
+
+async def test_an_opt_out_that_is_told_of_all_ids_of_a_person_alerts_once(office: Office) -> None:
+    """Both contacts are one; a later word of the same person is another alert."""
+    ids, message = (office.contact, uuid4()), uuid4()
+    for state in ("opted_out", "opted_in"):
+        for one in ids:
+            await office.bench.hear(
+                ConsentChanged(tenant=TENANT, contact_id=one, state=state, cause_message_id=message, at=NOW)
+            )
+    alerts = await office.bench.rows("select text from alert where kind = 'consent' order by text")
+    assert [row["text"] for row in alerts] == ["opted_in", "opted_out"]
+    assert await office.bench.value("select count(*) from contact where consent = 'opted_in'") == len(ids)

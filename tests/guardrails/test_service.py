@@ -20,20 +20,17 @@ from tests.guardrails.world import (
     approved,
     config,
     only,
+    opened,
     proposed,
     received,
     with_channel,
-    wrote_to_before,
 )
 from tests.harness import Bench, BenchFactory
 
 
 @pytest.fixture
 async def bench(bench_of: BenchFactory) -> Bench:
-    bench = await bench_of("guardrails", handlers(config()))
-    await with_channel(bench)
-    await wrote_to_before(bench)
-    return bench
+    return await opened(bench_of)
 
 
 async def test_a_clean_draft_is_cleared_with_ten_verdicts(bench: Bench) -> None:

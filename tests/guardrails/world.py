@@ -10,9 +10,10 @@ from contracts import messages as m
 from services.guardrails import store
 from services.guardrails.config import Config
 from services.guardrails.rules import Rules, TenantRules
+from services.guardrails.service import handlers
 from shared import seal
 from shared.clock import utc_now
-from tests.harness import Bench
+from tests.harness import Bench, BenchFactory
 
 M = TypeVar("M", bound=m.Message)
 
@@ -35,6 +36,14 @@ def config(**changes: Any) -> Config:
         channels_file="",
     )
     return msgspec.structs.replace(made, **changes)
+
+
+async def opened(bench_of: BenchFactory) -> Bench:
+    """A service with one number, and one contact who knows that an assistant writes."""
+    bench = await bench_of("guardrails", handlers(config()))
+    await with_channel(bench)
+    await wrote_to_before(bench)
+    return bench
 
 
 async def wrote_to_before(bench: Bench) -> None:
