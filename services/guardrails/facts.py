@@ -150,6 +150,7 @@ class Facts(Struct, frozen=True):
     allowed_terms: frozenset[str] | Unknown = frozenset()  # the tenant's leak allow-list
     disclosures: dict[Language, str] = {}  # the tenant's sentence in each language that it set; none: closed
     people: tuple[str, ...] = ()  # first names of the tenant's team
+    heard_revision: int = 0  # of the conversation, by what guardrails itself has heard
 
 
 class MissingFactError(Exception):

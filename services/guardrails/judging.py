@@ -40,9 +40,10 @@ def language(text: str) -> f.Language:
         return f.Language.PT_BR
 
 
-def is_ahead(facts: f.Facts) -> bool:
-    """Whether the draft came before what it rests on: everybody who wrote has a contact and a conversation."""
-    return isinstance(facts.contact, f.Unknown) or isinstance(facts.ownership, f.Unknown)
+def is_ahead(draft: AnyDraft, facts: f.Facts) -> bool:
+    """Whether a text came before what it rests on: the words that its writer knew, and with them who wrote them."""
+    is_unknown = isinstance(facts.contact, f.Unknown) or isinstance(facts.ownership, f.Unknown)
+    return is_unknown or facts.heard_revision < draft.context_revision
 
 
 def draft_of(message: AnyDraft, tenant: UUID, filed_at: datetime) -> f.Draft:

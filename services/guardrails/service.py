@@ -66,8 +66,8 @@ def on_filing_due(job: Job, known: tuple[Facts, str]) -> Effects:
 
 
 def _file(waiting: store.Waiting, facts: Facts, channel: str, *, run_id: UUID, filed_at: datetime) -> Effects:
-    """What a draft rests on comes by other topics: it may be here before its contact and conversation."""
-    if judging.is_ahead(facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
+    """What a draft rests on comes by other topics: it may be here before its contact, conversation or last message."""
+    if judging.is_ahead(waiting.draft, facts) and filed_at < waiting.heard_at + HEARD_WITHIN:
         return Effects(jobs=[_again(waiting, filed_at + CATCHING_UP)])
     if store.is_unread(facts):
         return Effects(jobs=[_read_first("filing_review", str(waiting.draft.draft_id), msgspec.json.encode(waiting))])
@@ -180,10 +180,11 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
         if waiting is None:
             return NOTHING  # revoked, or settled by an earlier run
         snapshot = waiting.approval.snapshot
-        if waiting.heard_revision > snapshot.context_revision:
-            return _refused(job, waiting, "binding", "context_changed", ())
-        if job.now > snapshot.send_by:
-            return _refused(job, waiting, "binding", "send_by_passed", ())
+        if over := _over(waiting, job.now):
+            return _refused(job, waiting, "binding", over, ())
+        if judging.is_ahead(snapshot, waiting.facts) and job.now < waiting.since + HEARD_WITHIN:
+            # people saw words that are not here yet, and they may say stop
+            return Effects(jobs=[_dispatch_again(job, job.now + CATCHING_UP)])
         if not waiting.is_channel_ready:
             return _deferred(job, waiting, job.now + SESSION_RETRY, "session", "session_not_ready", ())
         if store.is_unread(waiting.facts):
@@ -191,6 +192,14 @@ def dispatching(signer: seal.Signer, clearance: timedelta) -> Callable[[Job, sto
         return _judged(job, waiting, signer, clearance)
 
     return on_dispatch_due
+
+
+def _over(waiting: store.Dispatch, now: datetime) -> str:
+    """Why this decision no longer holds; empty while it does."""
+    snapshot = waiting.approval.snapshot
+    if waiting.facts.heard_revision > snapshot.context_revision:
+        return "context_changed"
+    return "send_by_passed" if now > snapshot.send_by else ""
 
 
 def _judged(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: timedelta) -> Effects:
@@ -270,7 +279,11 @@ def _deferred(  # noqa: PLR0917 - job and decision, then the verdict's three wor
         retry_at=retry_at,
         verdicts=verdicts,
     )
-    return Effects(says=[said], jobs=[StartJob(id=job.id, kind="dispatch", key=job.key, due_at=retry_at)])
+    return Effects(says=[said], jobs=[_dispatch_again(job, retry_at)])
+
+
+def _dispatch_again(job: Job, due_at: datetime) -> StartJob:
+    return StartJob(id=job.id, kind="dispatch", key=job.key, due_at=due_at)
 
 
 def _refused(job: Job, waiting: store.Dispatch, gate: str, code: str, verdicts: tuple[m.GateVerdict, ...]) -> Effects:

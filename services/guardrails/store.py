@@ -44,11 +44,11 @@ class ChannelSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dispatch(msgspec.Struct, frozen=True):
-    """An approved text with what the chain must know about it now."""
+    """An approved text with what the chain must know about it now, and since when it waits."""
 
     approval: m.DraftApproved
     facts: Facts
-    heard_revision: int
+    since: datetime
     is_channel_ready: bool
     channel_kind: str
 
@@ -112,6 +112,7 @@ async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Facts:
         allowed_terms=rules.allowed_terms,
         disclosures=rules.disclosures,
         people=rules.people,
+        heard_revision=conversation["context_revision"] if conversation else 0,
     )
 
 
@@ -267,13 +268,10 @@ async def dispatch_facts(classifier: str, tx: Tx, job: Job) -> Dispatch | None:
     )
     facts = await facts_of(tx, carrier, job.now, classifier)
     facts = _unread(facts, _undecided.decode(job.payload).unread)
-    revision = await tx.value(
-        "select context_revision from conversation where conversation_id = $1", snapshot.conversation_id
-    )
     return Dispatch(
         approval,
         facts,
-        revision or 0,
+        row["updated_at"],
         channel is not None and channel["is_ready"],
         channel["kind"] if channel else "unknown",
     )

@@ -19,6 +19,7 @@ from tests.guardrails.world import (
     approved,
     only,
     opened,
+    phone_replied,
     proposed,
     received,
 )
@@ -82,7 +83,7 @@ async def test_what_was_drafted_or_approved_under_the_old_id_is_judged_by_what_t
 ) -> None:
     await bench.hear(received(), approved(revision=9))
     await bench.hear(merge(SURVIVOR, CONTACT))
-    await bench.hear(wish(by=SURVIVOR))
+    await bench.hear(wish(by=SURVIVOR, revision=9))
     assert await told(bench) == {(CONTACT, "opted_out"), (SURVIVOR, "opted_out")}
     await bench.run_jobs()
     assert only(await bench.said(), m.DispatchRefused).code == "contact_blocked"
@@ -130,14 +131,7 @@ async def test_a_merged_contact_was_told_who_writes(bench: Bench) -> None:
     assert await bench.value("select first_sent_at from contact where contact_id = $1", SURVIVOR) is not None
 
 
-def phone_reply(revision: int = 2) -> m.PhoneReplied:
-    return m.PhoneReplied(
-        tenant=TENANT, conversation_id=TALK, contact_id=CONTACT, channel_id=CHANNEL, context_revision=revision,
-        text="Oi, aqui é da clínica.", sent_at=NOW,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("news", [received(), phone_reply()], ids=["their own words", "ours, on the phone"])
+@pytest.mark.parametrize("news", [received(), phone_replied()], ids=["their own words", "ours, on the phone"])
 async def test_what_is_sent_in_a_conversation_that_names_the_old_id_is_told_to_the_survivor(
     bench: Bench, news: m.Message
 ) -> None:

@@ -21,6 +21,7 @@ from tests.guardrails.world import (
     config,
     only,
     opened,
+    phone_replied,
     proposed,
     received,
     with_channel,
@@ -62,6 +63,41 @@ async def test_a_draft_whose_contact_never_comes_is_refused_in_the_end(bench: Be
     await bench.run_jobs(all=True)
     vetoed = only(await bench.said(), m.DraftVetoed)
     assert (vetoed.code, vetoed.ends_turn) == ("fact_unavailable", True)
+
+
+@pytest.mark.parametrize("signal", ["none", "opt_out"])
+async def test_a_draft_that_came_before_the_message_that_it_answers_waits_for_it(
+    bench: Bench, signal: m.OptOutSignal
+) -> None:
+    """We wrote first, on the phone: contact and conversation are known, the customer's answer is not."""
+    await bench.hear(phone_replied(), proposed(revision=2))
+    await bench.run_jobs()
+    assert await bench.said() == []
+    await bench.hear(received(revision=2, opt_out=signal))
+    await bench.said()
+    await bench.run_jobs(all=True)
+    said = await bench.said()
+    if signal == "none":
+        only(said, m.DraftCleared)
+    else:
+        assert only(said, m.DraftVetoed).code == "contact_blocked"
+
+
+async def test_an_approval_that_came_before_the_message_that_people_saw_waits_for_it(bench: Bench) -> None:
+    """After an outage each topic is heard at its own pace; the message may say stop."""
+    await bench.hear(received(), approved(revision=2))
+    await bench.run_jobs()
+    assert await bench.said() == []
+    await bench.hear(received("PARAR", revision=2, opt_out="opt_out"))
+    await bench.run_jobs(all=True)
+    assert only(await bench.said(), m.DispatchRefused).code == "contact_blocked"
+
+
+async def test_an_approval_whose_message_never_comes_is_judged_in_the_end(bench: Bench) -> None:
+    await bench.hear(received(), approved(revision=2))
+    await bench.rows("update dispatch set updated_at = now() - interval '1 day'")
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
 
 
 async def test_internal_words_are_vetoed_and_the_instruction_names_no_gate(bench: Bench) -> None:

@@ -79,6 +79,13 @@ def received(text: str = "Oi", *, revision: int = 1, opt_out: m.OptOutSignal = "
     )
 
 
+def phone_replied(*, revision: int = 1) -> m.PhoneReplied:
+    return m.PhoneReplied(
+        tenant=TENANT, conversation_id=TALK, contact_id=CONTACT, channel_id=CHANNEL, context_revision=revision,
+        text="Oi, aqui é da clínica.", sent_at=NOW,
+    )  # fmt: skip
+
+
 def proposed(body: str = "Abrimos das 8h às 18h.", *, revision: int = 1) -> m.DraftProposed:
     return m.DraftProposed(
         tenant=TENANT,
