@@ -41,10 +41,11 @@ create function survivor(id uuid) returns uuid language sql stable as $$
   select coalesce((select merged_into from contact where contact_id = id), id)
 $$;
 
+-- Made by whatever is heard first: a message, a take-over (which names no contact), a case.
 create table conversation (
   conversation_id     uuid        primary key,
   tenant              uuid        not null,
-  contact_id          uuid        not null,
+  contact_id          uuid,
   channel_id          uuid,
   context_revision    bigint      not null default 0,
   last_inbound_at     timestamptz,

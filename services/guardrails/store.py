@@ -313,23 +313,31 @@ def revision(message: m.ConversationMessage) -> Write:
     return Write(
         """insert into conversation (conversation_id, tenant, contact_id, channel_id, context_revision)
            values ($1, $2, survivor($3), $4, $5) on conflict (conversation_id) do update set
-             context_revision = greatest(conversation.context_revision, excluded.context_revision)""",
+             context_revision = greatest(conversation.context_revision, excluded.context_revision),
+             contact_id = coalesce(conversation.contact_id, excluded.contact_id),
+             channel_id = coalesce(conversation.channel_id, excluded.channel_id)""",
         (message.conversation_id, message.tenant, message.contact_id, message.channel_id, message.context_revision),
     )
 
 
 def owner(message: m.OwnershipChanged) -> Write:
+    """A person who took over before any message was heard here has taken over from all drafts."""
     return Write(
-        """update conversation set owner = $2, ownership_version = $3,
-             taken_over_revision = case when $2 = 'person' then context_revision + 1 end
-           where conversation_id = $1 and ownership_version < $3""",
-        (message.conversation_id, message.owner, message.version),
+        """insert into conversation (conversation_id, tenant, owner, ownership_version) values ($1, $2, $3, $4)
+           on conflict (conversation_id) do update set owner = excluded.owner,
+             ownership_version = excluded.ownership_version,
+             taken_over_revision = case when excluded.owner = 'person' and conversation.context_revision > 0
+               then conversation.context_revision + 1 end
+           where conversation.ownership_version < excluded.ownership_version""",
+        (message.conversation_id, message.tenant, message.owner, message.version),
     )
 
 
 def open_case(message: m.CaseOpened) -> Write:
     return Write(
-        "update conversation set open_case = $2 where conversation_id = $1", (message.conversation_id, message.case_id)
+        """insert into conversation (conversation_id, tenant, contact_id, open_case) values ($1, $2, survivor($3), $4)
+           on conflict (conversation_id) do update set open_case = excluded.open_case""",
+        (message.conversation_id, message.tenant, message.contact_id, message.case_id),
     )
 
 

@@ -227,6 +227,34 @@ async def test_a_taken_over_conversation_keeps_the_agents_draft(bench: Bench) ->
     assert (vetoed.gate, vetoed.ends_turn) == ("stop", True)
 
 
+@pytest.mark.parametrize("has_case", [True, False])
+async def test_a_take_over_that_comes_before_the_conversation_keeps_the_agents_draft(
+    bench: Bench, *, has_case: bool
+) -> None:
+    if has_case:
+        await bench.hear(case_opened())
+    await bench.hear(
+        m.OwnershipChanged(tenant=TENANT, conversation_id=TALK, owner="person", person="maria", version=1, at=NOW)
+    )
+    await bench.hear(phone_replied())
+    row = (await bench.rows("select contact_id, channel_id from conversation"))[0]
+    assert (row["contact_id"], row["channel_id"]) == (CONTACT, CHANNEL)
+    await bench.hear(received(revision=2), proposed(revision=2))
+    assert only(await bench.said(), m.DraftVetoed).code == "conversation_taken_over"
+
+
+async def test_a_case_that_comes_before_the_conversation_is_open_in_it(bench: Bench) -> None:
+    await bench.hear(case_opened())
+    await bench.hear(received(), proposed("Vou verificar com a equipe e já te respondo."))
+    only(await bench.said(), m.DraftCleared)
+
+
+def case_opened() -> m.CaseOpened:
+    return m.CaseOpened(
+        tenant=TENANT, case_id=uuid4(), conversation_id=TALK, contact_id=CONTACT, subject="troca", opened_at=NOW
+    )
+
+
 async def test_a_handoff_that_nobody_accepted_stops_no_text(bench: Bench) -> None:
     await bench.hear(received())
     await bench.hear(
