@@ -56,7 +56,8 @@ create table conversation (
 );
 create index conversation_by_contact on conversation (contact_id);
 
--- What left a number, for the spinning gate: recent texts only, pruned with the retention of message texts.
+-- What leaves a number, from its clearance on, for the spinning gate (what did not leave after all has its quota
+-- released): recent texts only, pruned with the retention of message texts.
 create table sent_text (
   decision_id uuid        primary key,
   tenant      uuid        not null,

@@ -236,6 +236,7 @@ def _let_go(job: Job, waiting: store.Dispatch, signer: seal.Signer, clearance: t
         writes=[
             store.settle(snapshot.decision_id, "cleared", job.now),
             store.reserve(snapshot, job.tenant, job.now),
+            store.leaves(snapshot, job.tenant, job.now),
         ],
         says=[
             m.SendCommand(

@@ -171,7 +171,10 @@ async def _sender_number(tx: Tx, channel: Row | None, now: datetime) -> SenderNu
 
 async def _recent_texts(tx: Tx, channel_id: UUID) -> tuple[str, ...]:
     rows = await tx.rows(
-        "select body from sent_text where channel_id = $1 order by at desc limit $2", channel_id, SPINNING_LAST
+        """select s.body from sent_text s left join quota q using (decision_id)
+           where s.channel_id = $1 and q.state is distinct from 'released' order by s.at desc limit $2""",
+        channel_id,
+        SPINNING_LAST,
     )
     return tuple(row["body"] for row in reversed(rows))
 
@@ -424,6 +427,15 @@ def reserve(snapshot: m.Snapshot, tenant: UUID, now: datetime) -> Write:
            from channel c where c.channel_id = $3
            on conflict (decision_id) do update set state = 'reserved', day = excluded.day""",
         (snapshot.decision_id, tenant, snapshot.destination.channel_id, now),
+    )
+
+
+def leaves(snapshot: m.Snapshot, tenant: UUID, now: datetime) -> Write:
+    """Its words count from now on, as its place in the day's cap does: the next copy may come before it is sent."""
+    return Write(
+        """insert into sent_text (decision_id, tenant, channel_id, contact_id, body, at)
+           values ($1, $2, $3, survivor($4), $5, $6) on conflict (decision_id) do update set at = excluded.at""",
+        (snapshot.decision_id, tenant, snapshot.destination.channel_id, snapshot.contact_id, snapshot.body, now),
     )
 
 

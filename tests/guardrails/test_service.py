@@ -268,12 +268,44 @@ async def test_a_handoff_that_nobody_accepted_stops_no_text(bench: Bench) -> Non
 async def test_the_warm_up_cap_counts_what_was_cleared(bench: Bench) -> None:
     async with bench.db.transaction() as tx:
         await tx.execute("update channel set activated_at = now(), daily_cap = 300")
-    texts = [f"Sua senha número {number} fica na mesa da cor {chr(97 + number)}." for number in range(21)]
+    texts = [" ".join(chr(97 + number) * length for length in range(4, 9)) for number in range(21)]
     await bench.hear(received(), *(approved(text, minutes=60 * 30) for text in texts))
     await bench.run_jobs()
     said = await bench.said()
     assert len([one for one in said if isinstance(one, m.SendCommand)]) == 20
     assert only(said, m.DispatchDeferred).code == "warmup_cap"
+
+
+OFFER = "Oi! Chegou a coleção nova de pães e a loja abre mais cedo no sábado."
+
+
+async def test_copies_that_are_on_their_way_count_before_any_of_them_is_sent(bench: Bench) -> None:
+    await bench.hear(received(), *(approved(OFFER) for _ in range(6)))
+    await bench.run_jobs()
+    said = await bench.said()
+    assert len([one for one in said if isinstance(one, m.SendCommand)]) == 2
+    assert [one.code for one in said if isinstance(one, m.DispatchRefused)] == ["mass_identical"] * 4
+
+
+@pytest.mark.parametrize("kind", [m.SendFailed, m.SendRefused, m.SendUncertain])
+async def test_a_copy_that_did_not_leave_counts_no_more(
+    bench: Bench, kind: type[m.SendFailed | m.SendRefused | m.SendUncertain]
+) -> None:
+    first = [approved(OFFER).snapshot for _ in range(2)]
+    await bench.hear(received(), *(msgspec.structs.replace(approved(OFFER), snapshot=one) for one in first))
+    await bench.run_jobs()
+    await bench.said()
+    for one in first:
+        await bench.hear(
+            kind(
+                tenant=TENANT, decision_id=one.decision_id, obligation_id=one.obligation_id, conversation_id=TALK,
+                channel_id=CHANNEL, at=NOW, code="400", detail="",
+            )
+        )  # fmt: skip
+    await bench.hear(approved(OFFER))
+    await bench.run_jobs()
+    left = [one for one in await bench.said() if isinstance(one, m.SendCommand)]
+    assert len(left) == (0 if kind is m.SendUncertain else 1)
 
 
 def status(*, is_ready: bool) -> m.ChannelStatusChanged:
