@@ -15,7 +15,7 @@ from services.conversador.checkpoint import RESPONSE_FORMAT, Broken, correction,
 from services.conversador.model import Answer, Call
 from services.conversador.speaking import Role, live_at
 from services.conversador.store.scenes import scene_of
-from services.conversador.store.turns import save_call
+from services.conversador.store.turns import adopt_summary, save_call
 from services.conversador.turn import Turn
 from shared.bus import Effects, Job
 from shared.db import Tx
@@ -107,4 +107,4 @@ async def finish(role: Role, tx: Tx, job: Job, asking: Asking, evaluated: Evalua
         return recorded + Effects(jobs=[again])
     closed = moves.close(scene, turn, job.now, evaluated.checkpoint, evaluated.origin)
     metrics.count_turns(closed.says)
-    return recorded + closed
+    return recorded + closed + Effects(writes=[adopt_summary(turn.id)])

@@ -41,6 +41,8 @@ create table history (
   conversation_id uuid        not null,
   -- the customer's message id; for what we sent, the decision's
   entry_id        uuid        not null,
+  -- of what we sent: whose text it is
+  obligation_id   uuid,
   author          text        not null check (author in ('customer', 'us', 'person')),
   text            text        not null,
   media_kind      text,
@@ -52,6 +54,7 @@ create table history (
   check (revoked_at is null or text = '')
 );
 create index history_of_conversation on history (conversation_id, seq desc);
+create index history_of_obligation on history (obligation_id) where obligation_id is not null;
 
 create table turn (
   id               uuid        primary key,

@@ -48,12 +48,12 @@ def handlers(config: Config, model: Model | None = None) -> Handlers:
             Quick(m.DraftCleared, scenes.load_scenes, _recovered(verdicts.on_draft_cleared)),
             Quick(m.DraftVetoed, scenes.load_scenes, _recovered(_counted(partial(verdicts.on_draft_vetoed, config)))),
             Quick(m.FilingRefused, scenes.load_scenes, _counted(partial(verdicts.on_filing_refused, config))),
-            Quick(m.DraftFiled, no_facts, verdicts.on_draft_filed),
+            Quick(m.DraftFiled, scenes.hold, verdicts.on_draft_filed),
             Quick(m.DraftApproved, no_facts, verdicts.on_draft_approved),
             Quick(m.DraftRejected, no_facts, verdicts.on_draft_rejected),
             Quick(m.ApprovalEnded, no_facts, verdicts.on_approval_ended),
             Quick(m.DraftSentBack, each(scenes.load_sent_back), _counted(partial(verdicts.on_draft_sent_back, config))),
-            Quick(m.SendAccepted, no_facts, on_send_accepted),
+            Quick(m.SendAccepted, scenes.hold, on_send_accepted),
             Quick(m.CaseOpened, no_facts, on_case_opened),
             Quick(m.CaseClosed, scenes.load_scenes, _counted(partial(on_case_closed, config))),
             Quick(m.FollowUpScheduled, no_facts, on_follow_up_scheduled),
@@ -134,8 +134,11 @@ def on_phone_replied(heard: Heard[m.PhoneReplied], scene: Scene) -> Effects:
     """A person of ours answered: what was being written is no longer wanted."""
     message = heard.message
     scene, recorded = _revised(scene, message)
-    said = history.add_ours(message, heard.id, "person", message.text, message.sent_at)
-    return recorded + Effects(writes=[said]) + moves.supersede(scene, heard.now, "person_replied")
+    return (
+        recorded
+        + Effects(writes=[history.add_reply(message, heard.id)])
+        + moves.supersede(scene, heard.now, "person_replied")
+    )
 
 
 def _revised(scene: Scene, message: m.ConversationMessage) -> tuple[Scene, Effects]:
@@ -171,8 +174,8 @@ def on_send_accepted(heard: Heard[m.SendAccepted], _facts: None) -> Effects:
         return NOTHING
     return Effects(
         writes=[
-            history.add_ours(message, message.decision_id, "us", message.body, message.at),
-            adopt_summary(message.conversation_id, message.obligation_id, message.body),
+            history.add_sent(message),
+            adopt_summary(message.obligation_id),
         ]
     )
 

@@ -18,7 +18,7 @@ from services.conversador import moves
 from services.conversador import turn as turns
 from services.conversador.config import Config
 from services.conversador.store.scenes import Scene, SentBack
-from services.conversador.store.turns import save_approval, save_decision
+from services.conversador.store.turns import adopt_summary, save_approval, save_decision
 from services.conversador.tools import Phrase, Refusal, refused, spoken_last
 from services.conversador.turn import End, HandOff, OpenCase, Recovery, Rewrite, Turn
 from shared.bus import NOTHING, Effects, Heard
@@ -96,7 +96,8 @@ def recovery_of(heard: Heard[DraftCleared] | Heard[DraftVetoed], scene: Scene) -
 
 def on_draft_filed(heard: Heard[DraftFiled], _facts: None) -> Effects:
     message = heard.message
-    return Effects(writes=[save_decision(message.draft_id, "filed", obligation_id=message.obligation_id)])
+    filed = save_decision(message.draft_id, "filed", obligation_id=message.obligation_id)
+    return Effects(writes=[filed, adopt_summary(message.obligation_id)])
 
 
 def on_draft_approved(heard: Heard[DraftApproved], _facts: None) -> Effects:

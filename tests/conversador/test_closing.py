@@ -1,14 +1,20 @@
 """The closing call: imposed, strict, corrected once, and honest about what nobody evaluated."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import permutations
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from contracts import messages as m
 from services.conversador.checkpoint import RESPONSE_FORMAT, Broken, correction, decode
+from shared.bus.outbox import Outbox
 from tests.conversador.model_servers import ScriptedModel, fails, notes, says, speaks
-from tests.conversador.people import Conversador, OpenConversador, cleared
+from tests.conversador.people import Conversador, OpenConversador, accepted, cleared, filed
+from tests.shared.world import until
 
 Scripted = tuple[ScriptedModel, str]
 BROKEN = says('{"intencoes": [], "resumo": "..."}')
@@ -144,6 +150,96 @@ async def test_a_new_message_during_the_closing_begins_a_turn_that_covers_both(
     await one.draft()
     assert [t.outcome for t in await one.closed()] == ["superseded"]
     assert [x["content"] for x in model.drafts_asked[-1]["messages"][2:]] == ["quero remarcar", "para sexta"]
+
+
+SUMMARY = "Ana quer remarcar."
+
+
+@pytest.mark.parametrize("order", list(permutations(("filed", "sent", "closed"))), ids=" ".join)
+async def test_the_summary_is_remembered_whichever_is_known_last(
+    scripted: Scripted, conversador_of: OpenConversador, order: tuple[str, ...]
+) -> None:
+    """That its text was filed, that it left as it was drafted, and what it meant come from three sides."""
+    model, url = scripted
+    model.script = lambda asked: speaks("Combinado!") if asked.get("tools") else notes(rolling_summary=SUMMARY)
+    one = await conversador_of(url)
+    await one.customer_writes("quero remarcar")
+    draft, obligation = await one.draft(), uuid4()
+    await one.hear(cleared(draft))
+    for what in order:
+        assert await _summary(one) == ""
+        if what == "closed":
+            await one.run_jobs()
+        else:
+            await one.hear(filed(draft, obligation) if what == "filed" else accepted(obligation, draft.body))
+    assert await _summary(one) == SUMMARY
+
+
+@pytest.mark.parametrize(("first", "beside"), [("sent", "closed"), ("filed", "sent")])
+async def test_what_becomes_known_side_by_side_does_not_lose_the_summary(
+    scripted: Scripted, conversador_of: OpenConversador, monkeypatch: pytest.MonkeyPatch, first: str, beside: str
+) -> None:
+    """The one is written and not committed when the other comes: each would miss what the other says."""
+    model, url = scripted
+    model.script = lambda asked: speaks("Combinado!") if asked.get("tools") else notes(rolling_summary=SUMMARY)
+    one = await conversador_of(url)
+    await one.customer_writes("quero remarcar")
+    draft, obligation = await one.draft(), uuid4()
+    await one.hear(cleared(draft))
+    become: dict[str, Callable[[], Awaitable[Any]]] = {
+        "filed": lambda: one.hear(filed(draft, obligation)),
+        "sent": lambda: one.hear(accepted(obligation, draft.body)),
+        "closed": one.run_jobs,
+    }
+    for before in become.keys() - {first, beside}:
+        await become[before]()
+    other: list[asyncio.Future[Any]] = []
+    append = Outbox.append
+
+    async def append_and_go_on(*args: Any) -> None:
+        await append(*args)
+        if not other:
+            other.append(asyncio.ensure_future(become[beside]()))
+            await until(lambda: _is_over_or_waits(one, other[0]))
+
+    monkeypatch.setattr(Outbox, "append", append_and_go_on)
+    await become[first]()
+    await other[0]
+    assert await one.states() == [("closed", "spoke")]
+    assert await _summary(one) == SUMMARY
+
+
+async def _is_over_or_waits(one: Conversador, task: "asyncio.Future[Any]") -> bool:
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    return task.done() or await one.value(waiting) > 0
+
+
+async def _summary(one: Conversador) -> str:
+    return await one.value("select rolling_summary from conversation")
+
+
+async def test_an_older_text_that_is_filed_again_takes_no_newer_summary_away(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    """The send of the first text failed after all, and people see it again."""
+    model, url = scripted
+    one = await conversador_of(url)
+    texts = iter(("Combinado!", "Fica para sexta."))
+    model.script = lambda asked: (
+        speaks(next(texts)) if asked.get("tools") else notes(rolling_summary=f"nota {len(model.closings_asked)}")
+    )
+    first: m.DraftFiled | None = None
+    for words in ("quero remarcar", "para sexta"):
+        await one.customer_writes(words)
+        draft, obligation = await one.draft(), uuid4()
+        first = first or filed(draft, obligation)
+        await one.hear(cleared(draft), filed(draft, obligation))
+        await one.run_jobs()
+        await one.hear(accepted(obligation, draft.body))
+    newest = await _summary(one)
+    assert first is not None
+    await one.hear(replace(first, epoch=2))
+    assert await _summary(one) == newest != "nota 1"
 
 
 def test_the_imposed_schema_requires_every_field_and_explains_nothing_of_the_system() -> None:

@@ -25,8 +25,8 @@ from shared.bus import Heard
 from shared.db import Tx, Write
 
 _ADD = """
-insert into history (tenant, conversation_id, entry_id, author, text, media_kind, is_draftable, at)
-values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (conversation_id, entry_id) do nothing
+insert into history (tenant, conversation_id, entry_id, author, text, media_kind, is_draftable, at, obligation_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (conversation_id, entry_id) do nothing
 """
 _ENTRIES = """
 select author, text, media_kind, is_edited, revoked_at from history
@@ -67,14 +67,30 @@ def add_received(message: MessageReceived) -> Write:
             message.media_kind,
             message.is_draftable,
             message.received_at,
+            None,
         ),
     )
 
 
-def add_ours(
-    message: SendAccepted | PhoneReplied, entry_id: UUID, author: Literal["us", "person"], text: str, at: datetime
+def add_sent(message: SendAccepted) -> Write:
+    return _ours(message, message.decision_id, "us", message.body, message.at, message.obligation_id)
+
+
+def add_reply(message: PhoneReplied, entry_id: UUID) -> Write:
+    return _ours(message, entry_id, "person", message.text, message.sent_at)
+
+
+def _ours(  # noqa: PLR0917 - the entry's columns
+    message: SendAccepted | PhoneReplied,
+    entry_id: UUID,
+    author: Literal["us", "person"],
+    text: str,
+    at: datetime,
+    obligation_id: UUID | None = None,
 ) -> Write:
-    return Write(_ADD, (message.tenant, message.conversation_id, entry_id, author, text, None, False, at))
+    return Write(
+        _ADD, (message.tenant, message.conversation_id, entry_id, author, text, None, False, at, obligation_id)
+    )
 
 
 def edit(message: MessageEdited) -> Write:

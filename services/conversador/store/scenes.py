@@ -51,6 +51,13 @@ async def load_scenes(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[Scene]:
     return [found[one.message.conversation_id] for one in heard]
 
 
+async def hold(tx: Tx, heard: Sequence[Heard[Any]]) -> Sequence[None]:
+    """The conversations' rows alone, locked."""
+    ids = [one.message.conversation_id for one in heard]
+    await tx.rows("select from conversation where conversation_id = any($1) order by conversation_id for update", ids)
+    return [None] * len(heard)
+
+
 async def load_sent_back(tx: Tx, one: Heard[DraftSentBack]) -> SentBack:
     scene = await scene_of(tx, one.message.conversation_id)
     return SentBack(scene, await turn_by_id(tx, one.message.turn_id) if one.message.turn_id else None)

@@ -49,13 +49,19 @@ def save_approval(obligation_id: UUID) -> Write:
     return Write("update turn set decision = 'approved' where obligation_id = $1", (obligation_id,))
 
 
-def adopt_summary(conversation_id: UUID, obligation_id: UUID, body: str) -> Write:
-    """The text left as it was drafted: what its turn noted about the conversation is now true."""
+def adopt_summary(of: UUID) -> Write:
+    """The last text that left did so as it was drafted: what its turn noted about the conversation is now true.
+
+    `of` is the turn or its obligation. That the text was filed, what it meant and that it left come in any order, each
+    under the conversation's lock; the last of the three adopts.
+    """
     return Write(
-        """update conversation c set rolling_summary = t.rolling_summary from turn t
-           where c.conversation_id = $1 and t.conversation_id = $1 and t.obligation_id = $2 and t.body = $3
-             and t.rolling_summary <> ''""",
-        (conversation_id, obligation_id, body),
+        """update conversation c set rolling_summary = t.rolling_summary
+           from turn t join history h on h.obligation_id = t.obligation_id and h.conversation_id = t.conversation_id
+           where (t.id = $1 or t.obligation_id = $1) and c.conversation_id = t.conversation_id and h.text = t.body
+             and t.rolling_summary <> '' and h.seq = (
+               select max(seq) from history where conversation_id = t.conversation_id and author = 'us')""",
+        (of,),
     )
 
 
