@@ -407,10 +407,11 @@ def approved(message: m.DraftApproved) -> Write:
 
 
 def settle(decision_id: UUID, state: str, now: datetime) -> Write:
+    """Once settled it stays so, but for what a person takes back after its clearance, which shall not be renewed."""
     return Write(
         """update dispatch set state = $2, updated_at = $3::timestamptz,
              cleared_at = case when $2 = 'cleared' then $3::timestamptz end
-           where decision_id = $1 and state = 'waiting'""",
+           where decision_id = $1 and (state = 'waiting' or (state = 'cleared' and $2 = 'revoked'))""",
         (decision_id, state, now),
     )
 

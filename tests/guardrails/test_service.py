@@ -170,23 +170,41 @@ async def test_a_merged_contact_keeps_the_wish_to_be_left_alone(bench: Bench) ->
 async def test_a_revoked_approval_never_leaves(bench: Bench) -> None:
     approval = approved()
     await bench.hear(received(), approval)
-    snapshot = approval.snapshot
-    await bench.hear(
-        m.ApprovalEnded(
-            tenant=TENANT,
-            obligation_id=snapshot.obligation_id,
-            epoch=1,
-            decision_id=snapshot.decision_id,
-            draft_id=uuid4(),
-            turn_id=None,
-            conversation_id=TALK,
-            how="invalidated",
-            reason="the customer wrote again",
-            at=NOW,
-        )
-    )
+    await bench.hear(ended(approval.snapshot))
     await bench.run_jobs(all=True)
     assert not [one for one in await bench.said() if isinstance(one, m.SendCommand)]
+
+
+async def test_a_clearance_that_ran_out_after_its_approval_was_revoked_is_not_renewed(bench: Bench) -> None:
+    snapshot = (approval := approved()).snapshot
+    await bench.hear(received(), approval)
+    await bench.run_jobs()
+    only(await bench.said(), m.SendCommand)
+    await bench.hear(ended(snapshot))
+    await bench.hear(
+        m.SendRefused(
+            tenant=TENANT, decision_id=snapshot.decision_id, obligation_id=snapshot.obligation_id, conversation_id=TALK,
+            channel_id=CHANNEL, at=NOW, code="clearance_expired", detail="",
+        )
+    )  # fmt: skip
+    await bench.run_jobs(all=True)
+    assert await bench.said() == []
+    assert await bench.value("select state from quota") == "released"
+
+
+def ended(snapshot: m.Snapshot) -> m.ApprovalEnded:
+    return m.ApprovalEnded(
+        tenant=TENANT,
+        obligation_id=snapshot.obligation_id,
+        epoch=1,
+        decision_id=snapshot.decision_id,
+        draft_id=uuid4(),
+        turn_id=None,
+        conversation_id=TALK,
+        how="invalidated",
+        reason="the customer wrote again",
+        at=NOW,
+    )
 
 
 async def test_outside_hours_the_text_waits_and_leaves_later(bench: Bench) -> None:
