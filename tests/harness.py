@@ -1,6 +1,7 @@
 """A service's handlers on a real database, without NATS: arrivals go through the real inbox, jobs run for real."""
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -91,7 +92,12 @@ class Bench:
         self._handling = Handling(service, handlers)
         self._outbox = Outbox(db)
         self._inbox = Inbox(db, self._handling, self._outbox, b"digest-key-of-tests", 8)
-        self._jobs = Jobs(db, self._handling, self._outbox, lease_seconds=30, concurrency=8, parked_after=8)
+        self.heard_for = math.inf
+        """Seconds for which the bus was heard without a break."""
+        self._jobs = Jobs(
+            db, self._handling, self._outbox, lease_seconds=30, concurrency=8, parked_after=8,
+            heard_for=lambda: self.heard_for,
+        )  # fmt: skip
         self._positions: dict[str, int] = defaultdict(int)
         self._last_said = (0, 0, -1)
 

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from contracts.topology import ACK_WAIT_SECONDS
 from shared.config import BusConfig
 
 
@@ -30,6 +31,9 @@ class Config(BusConfig, frozen=True, kw_only=True):
     """A turn begins at the latest this long after the first message of a burst."""
     verdict_timeout_seconds: float = 120.0
     """Without a verdict for this long, a person gets the conversation."""
+    verdict_hearing_seconds: float = ACK_WAIT_SECONDS + 5.0
+    """How long the bus must have been heard without a break before a verdict counts as missing: what guardrails said
+    while this process or the bus was down comes again after the stream's ack wait."""
     house_name: str = ""
     """The business in whose name the agent speaks; empty says nothing."""
     house_voice: str = ""

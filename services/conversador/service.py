@@ -64,7 +64,7 @@ def handlers(config: Config, model: Model | None = None) -> Handlers:
             Slow("closing", partial(closing.prepare, role), partial(closing.work, role), partial(closing.finish, role)),
         ),
         timers=(
-            Timer("verdict_late", _load_step, _counted(on_verdict_late)),
+            Timer("verdict_late", _load_step, _counted(on_verdict_late), config.verdict_hearing_seconds),
             Timer("follow_up", _load_follow_up, _counted(partial(on_follow_up_due, config))),
         ),
         # What delivery tries and people react with changes no text: history shows what was sent, and only that.

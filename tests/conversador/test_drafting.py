@@ -267,6 +267,25 @@ async def test_two_minutes_without_a_verdict_end_with_a_person_and_a_late_one_is
     assert [(t.outcome, t.draft_id) for t in await one.closed()] == [("handed_off", None)]
 
 
+async def test_a_verdict_that_waits_in_the_stream_after_a_restart_is_not_missing(
+    scripted: Scripted, conversador_of: OpenConversador
+) -> None:
+    """Away for longer than a verdict may take: the timer is due before the stream has brought what was said."""
+    model, url = scripted
+    model.script = lambda asked: speaks("Oi!") if asked.get("tools") else notes()
+    one = await conversador_of(url)
+    await one.customer_writes("Oi")
+    draft = await one.draft()
+    one.bench.heard_for = 1.0
+    await one.run_jobs(all=True)
+    await one.hear(cleared(draft))
+    one.bench.heard_for = 60.0
+    await one.run_jobs(all=True)
+    await one.run_jobs(all=True)
+    assert await one.said(m.HandoffRequested) == []
+    assert await one.states() == [("closed", "spoke")]
+
+
 async def test_a_verdict_in_time_leaves_nothing_to_the_timer(
     scripted: Scripted, conversador_of: OpenConversador
 ) -> None:
