@@ -387,7 +387,7 @@ class DispatchRefused(Message, frozen=True, kw_only=True):
 
 
 class ConsentChanged(Message, frozen=True, kw_only=True):
-    """A contact's right to be left alone, as guardrails holds it."""
+    """A contact's right to be left alone, as guardrails holds it: said of every id under which the person is known."""
 
     contact_id: UUID
     conversation_id: UUID | None = None

@@ -153,6 +153,7 @@ class Desk:
         """Replace what `PUT /v1/baseline` put on record before about a contact; the operator's facts stay."""
         cause = new_id()
         async with self.unit(tenant, cause) as unit:
+            await loading.lock_baseline(unit.tx, contact_id)
             moment = Moment(cause, await unit.tx.now(), actor)
             put = [
                 writing.fact_put(tenant, derived_id(contact_id, f"{f.kind}:{f.subject}:{f.source}"), contact_id, f)

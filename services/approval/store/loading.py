@@ -91,6 +91,11 @@ async def lock_conversations(tx: Tx, ids: Sequence[UUID]) -> None:
     await tx.rows("select id from conversation where id = any($1) order by id for update", sorted(set(ids)))
 
 
+async def lock_baseline(tx: Tx, contact_id: UUID) -> None:
+    """One replacement of a contact's facts after the other: none could delete what another has not committed."""
+    await tx.execute("select pg_advisory_xact_lock(hashtextextended('baseline:' || $1::text, 0))", str(contact_id))
+
+
 def cleared(source: BaselineSource) -> Load:
     """A `load` of cleared drafts. One may come before its conversation's first message: other stream."""
 
