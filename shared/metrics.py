@@ -13,8 +13,6 @@ from collections.abc import Iterable
 
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
 
-from shared.tool_breaker import Breaker
-
 FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Seconds of what should take milliseconds."""
 LONG = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600)
@@ -149,12 +147,6 @@ def expect(topics: Iterable[str], messages: Iterable[str], kinds: Iterable[str])
         QUARANTINED.labels(reason)
     for answer in ANSWERS:
         PUBLISHED.labels(answer)
-
-
-def show_breaker(breaker: Breaker, tools: Iterable[str]) -> None:
-    """How a model stands with its tools."""
-    for name in tools:
-        TOOL_BREAKER.labels(name).set(breaker.state_of(name))
 
 
 def render() -> tuple[str, bytes]:

@@ -7,10 +7,12 @@ Laws
 - A call that changed something closes its tool and ends the row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final, Literal
+
+from shared import metrics
 
 Result = Literal["changed", "unchanged", "failed"]
 
@@ -83,3 +85,9 @@ class Breaker:
         worst = max((count for one, count in self.by_call.items() if one.tool == tool), default=0)
         is_warned = failures >= SAME_TOOL_WARNS or worst >= SAME_CALL_WARNS
         return BreakerState.WARNED if is_warned else BreakerState.CLOSED
+
+
+def show_breaker(breaker: Breaker, tools: Iterable[str]) -> None:
+    """How a model stands with its tools, for those who watch."""
+    for name in tools:
+        metrics.TOOL_BREAKER.labels(name).set(breaker.state_of(name))

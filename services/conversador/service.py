@@ -25,10 +25,9 @@ from services.conversador.tools import TOOLS
 from shared.bus import NOTHING, Effects, Handlers, Heard, Job, Quick, Slow, StartJob, Timer, each, no_facts
 from shared.db import Tx
 from shared.ids import derived_id
-from shared.metrics import show_breaker
 from shared.retention import Class
 from shared.runtime import Context, Service
-from shared.tool_breaker import Breaker
+from shared.tool_breaker import Breaker, show_breaker
 
 _OPTS_OUT = frozenset({"opt_out", "erasure_request"})
 

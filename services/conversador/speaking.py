@@ -40,8 +40,8 @@ from services.conversador.tools import (
 from services.conversador.turn import MOST_STEPS_PER_DRAFT, Turn
 from shared.bus import Effects, Job
 from shared.db import Tx, Write
-from shared.metrics import show_breaker
 from shared.tool_breaker import Call as Asked
+from shared.tool_breaker import show_breaker
 
 _FAILURES: dict[str, str] = {"content_blocked": "content_blocked"}
 _EXCERPT = 500

@@ -31,7 +31,7 @@ from services.operator.turn import Desk, Operated, operate, settle
 from shared.bus import NOTHING, Effects, Job, StartJob
 from shared.db import Tx, Write
 from shared.ids import derived_id
-from shared.metrics import show_breaker
+from shared.tool_breaker import show_breaker
 
 SETTLE: Final = "settle_promises"
 _NO_CASE: Final[frozenset[str]] = frozenset({"preview", "person_has_lead"})
