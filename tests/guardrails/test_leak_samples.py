@@ -81,10 +81,8 @@ def test_a_labelled_sample_is_judged_as_labelled(sample: dict[str, Any]) -> None
     assert bool(found) == sample["label"], found
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_a_line_of_business_talk_is_judged_as_marked(line: str) -> None:
-    found = detect_leaks(line[2:])
-    assert bool(found) == line.startswith("+"), found
+def test_lines_of_business_talk_are_judged_as_marked() -> None:
+    assert [line for line in LINES if bool(detect_leaks(line[2:])) != line.startswith("+")] == []
 
 
 @pytest.mark.parametrize("text", QUOTED_IN_THE_SEED)

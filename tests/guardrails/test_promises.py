@@ -27,16 +27,14 @@ def test_a_labelled_sample_is_judged_as_labelled(sample: dict[str, Any]) -> None
     assert bool(found) == sample["label"], found
 
 
-@pytest.mark.parametrize("line", lines_of("promise.txt"))
-def test_a_line_of_business_talk_is_judged_as_marked(line: str) -> None:
-    found = detect_promises(line[2:])
-    assert bool(found) == line.startswith("+"), found
+def test_lines_of_business_talk_are_judged_as_marked() -> None:
+    lines = lines_of("promise.txt")
+    assert [line for line in lines if bool(detect_promises(line[2:])) != line.startswith("+")] == []
 
 
-@pytest.mark.parametrize("line", lines_of("case.txt"))
-def test_counting_on_a_person_is_seen(line: str) -> None:
-    found = promised_cases(line[2:], ("Marina",))
-    assert bool(found) == line.startswith("+"), found
+def test_counting_on_a_person_is_seen() -> None:
+    lines = lines_of("case.txt")
+    assert [line for line in lines if bool(promised_cases(line[2:], ("Marina",))) != line.startswith("+")] == []
 
 
 def test_a_find_quotes_the_raw_text() -> None:

@@ -13,12 +13,12 @@ from tests.guardrails.kept import records
 RECORDS = list(records())
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=range(len(RECORDS)))
-def test_apart_and_together_again_is_the_same_run(record: Record) -> None:
-    bare, said = apart(record.judged)
-    recent = record.judged.facts.recent_outbound
-    read = words.read(msgspec.json.encode(said).decode())
-    assert together(bare, read, () if isinstance(recent, Unknown) else recent) == record.judged
+def test_apart_and_together_again_is_the_same_run() -> None:
+    for record in RECORDS:
+        bare, said = apart(record.judged)
+        recent = record.judged.facts.recent_outbound
+        read = words.read(msgspec.json.encode(said).decode())
+        assert together(bare, read, () if isinstance(recent, Unknown) else recent) == record.judged
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=range(len(RECORDS)))

@@ -27,9 +27,8 @@ def test_a_labelled_sample_is_judged_as_labelled(sample: dict[str, Any]) -> None
     assert (found.value, found.stops_messages) == (sample["action"], sample["label"])
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_a_line_of_business_talk_is_judged_as_marked(line: str) -> None:
-    assert signal(line[2:]).stops_messages == line.startswith("+")
+def test_lines_of_business_talk_are_judged_as_marked() -> None:
+    assert [line for line in LINES if signal(line[2:]).stops_messages != line.startswith("+")] == []
 
 
 def test_cancel_answers_our_own_booking_question() -> None:
