@@ -51,6 +51,7 @@ class Desk:
         self._web: Database = context.web_db
         self._signer = Signer.from_json(context.config.seal_key, APPROVAL)
         self._terms = terms
+        self.config = context.config
         self.policy = lifecycle.single(may_editor_approve=context.config.may_editor_approve)
 
     @asynccontextmanager

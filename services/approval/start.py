@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from services.approval.config import Config
-from services.approval.people import PeopleFileError, read_people
+from services.approval.people import RIGHTS
 from shared.config import ConfigError
 from shared.runtime import Context
 from shared.seal import APPROVAL, SealError, Signer
-from shared.web import store
+from shared.web.people_file import take_people
 
 
 async def start(context: Context[Config]) -> None:
@@ -24,13 +24,4 @@ async def start(context: Context[Config]) -> None:
     except SealError as error:
         raise ConfigError(f"CHANCELA_SEAL_KEY: {error}") from error
     if config.local_sign_in:
-        await _take_people(context, Path(config.people_file))
-
-
-async def _take_people(context: Context[Config], path: Path) -> None:
-    try:
-        people = read_people(path.read_text(encoding="utf-8"))  # noqa: ASYNC240 - once, before anything is served
-    except (OSError, PeopleFileError) as error:
-        raise ConfigError(f"CHANCELA_PEOPLE_FILE={path}: {error}") from error
-    async with context.db.transaction() as tx:
-        await store.people_are(tx, people)
+        await take_people(context.db, Path(config.people_file), RIGHTS)

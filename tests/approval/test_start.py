@@ -6,9 +6,10 @@ import pytest
 from msgspec import structs
 
 from services.approval.http import app
-from services.approval.people import PeopleFileError, read_people
+from services.approval.people import RIGHTS
 from services.approval.start import start
 from shared.config import ConfigError
+from shared.web.people_file import PeopleFileError, read_people
 from tests.approval.office import ANA, TENANT, Office
 
 EVA = {"tenant": str(TENANT), "email": "Eva@Example.com", "name": "Eva", "roles": ["approver"]}
@@ -63,4 +64,4 @@ def documented_mapping() -> str:
 @pytest.mark.parametrize("people", [{}, [EVA | {"roles": ["god"]}], [EVA, EVA], [EVA | {"password": "x"}]])
 def test_a_people_file_that_says_something_else_is_refused(people: object) -> None:
     with pytest.raises(PeopleFileError):
-        read_people(json.dumps(people))
+        read_people(json.dumps(people), RIGHTS)

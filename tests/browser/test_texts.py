@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.approval.web.texts import Segment, diff, hexdump, hidden_count, raw, seen
+from shared.web.texts import Segment, diff, hexdump, hidden_count, raw, seen
 
 
 def restored(segments: list[Segment]) -> str:

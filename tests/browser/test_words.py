@@ -11,7 +11,7 @@ from contracts.messages import AlertRaised
 from services import approval
 from services.approval.facts import Delivery, State
 from services.approval.lifecycle import VERBS
-from services.approval.web.rendering import assets
+from services.approval.web.rendering import SITE
 from services.approval.web.words import CATALOGUES, FOR_SCRIPTS
 from services.guardrails.chain import CHAIN
 
@@ -57,7 +57,7 @@ def test_every_banner_and_alert_that_the_service_writes_is_in_words(language: st
 
 
 def test_scripts_say_only_words_that_exist() -> None:
-    scripts = "\n".join(content.decode() for name, content in assets().items() if name.endswith(".js"))
+    scripts = "\n".join(content.decode() for name, content in SITE.assets.items() if name.endswith(".js"))
     said = set(re.findall(r'say\("([^"]+)"', scripts))
     assert len(said) > 10
     assert {f"{FOR_SCRIPTS}{key}" for key in said} - CATALOGUES["en"].keys() == set()

@@ -117,7 +117,7 @@ def test_the_example_files_are_what_their_readers_accept() -> None:
         ("delivery/channels.json", "services.delivery.config", "Channel"),
         ("guardrails/channels.json", "services.guardrails.store", "ChannelSetting"),
         ("guardrails/rules.json", "services.guardrails.rules", "TenantRules"),
-        ("approval/people.json", "services.approval.people", "Entry"),
+        ("approval/people.json", "shared.web.people_file", "Entry"),
     ):
         accepted: Any = getattr(importlib.import_module(reader), kind)
         for one in msgspec.json.decode((DEPLOY / "compose" / service).read_bytes(), type=list[Any]):

@@ -10,12 +10,13 @@ from fastapi import FastAPI, Request, Response
 from services.approval.config import Config
 from services.approval.desk import Desk
 from services.approval.http import auditing, conversations, drafts, events, obligations, signing
-from services.approval.http.answers import Refusal, answer, catalogue_entry, reader_language, use_problems
+from services.approval.http.answers import Refusal, answer, catalogue_entry, use_problems
 from services.approval.people import RIGHTS
 from services.approval.problems import Problem
 from services.approval.terms import terms
 from shared import trace
 from shared.runtime import Context
+from shared.web.pages import reader_language
 from shared.web.signing import Signing
 from shared.web.signing import router as way_in
 

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 
 from services.approval.problems import CATALOGUE, Problem, document
 from shared.db import TRANSIENT
-from shared.web.languages import LANGUAGES, language_of
+from shared.web.languages import LANGUAGES
+from shared.web.pages import reader_language
 from shared.web.signing import NotConfirmed
 
 PROBLEM_TYPE = "application/problem+json"
@@ -31,12 +32,6 @@ def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = No
     return Response(
         msgspec.json.encode(value), status, media_type="application/json", headers={**_PRIVATE, **(headers or {})}
     )
-
-
-def reader_language(request: Request) -> str:
-    """The signed-in person's language, else the browser's."""
-    known = getattr(request.state, "language", "")
-    return known if known in LANGUAGES else language_of(request.headers.get("accept-language", ""))
 
 
 def problem_answer(request: Request, problem: Problem) -> Response:

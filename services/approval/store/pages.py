@@ -1,4 +1,4 @@
-"""What pages show beside the queue: who may sign in here, and what was decided last."""
+"""What pages show beside the queue: what was decided last."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,7 @@ import msgspec
 
 from services.approval.facts import Banner
 from services.approval.store.views import PREVIEW_CHARACTERS, QueueItem
-from shared.db import Database, Tx
-from shared.web import store
-from shared.web.people import Person
+from shared.db import Tx
 
 _RECENT = """
 select o.id, o.conversation_id, coalesce(c.name, '') as contact_name, o.kind, o.state, o.epoch, v.commitment,
@@ -19,12 +17,6 @@ from obligation o join version v on v.obligation_id = o.id and v.epoch = o.epoch
   left join contact c on c.id = o.contact_id
 where o.decided_at is not null and o.state not in ('open', 'waiting_agent') order by o.decided_at desc, o.id limit $1
 """
-
-
-async def people(db: Database) -> Sequence[Person]:
-    """Everybody of the people file, whatever their tenant: for the local sign-in."""
-    async with db.autocommit() as tx:
-        return await store.people(tx)
 
 
 async def recent(tx: Tx, limit: int = 6) -> Sequence[QueueItem]:

@@ -5,30 +5,29 @@ Laws
 - Every page is rendered from the same read models as the API; a page never decides what may be decided.
 """
 
-from pathlib import PurePosixPath
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from services.approval.config import Config
 from services.approval.facts import State
-from services.approval.http.answers import reader_language
 from services.approval.http.signing import desk_of, who
 from services.approval.people import may
 from services.approval.store import pages, views
-from services.approval.web import rendering, showing, texts
+from services.approval.web import showing
+from services.approval.web.rendering import SITE
 from services.approval.web.timeline import timeline
-from services.approval.web.times import TIME_ZONE_COOKIE, Clock, zone_of
-from services.approval.web.words import Speech, speech
+from services.approval.web.words import CATALOGUES
 from shared.ids import new_id
 from shared.runtime import Context
-from shared.web.returning import inside, sign_in_page, start_page
-from shared.web.signing import signing_of
+from shared.web import texts
+from shared.web.pages import Pages, pages_of, to_sign_in
+from shared.web.pages import router as everywhere
 from shared.web.store import Session
-from shared.web.why import STATUS
+from shared.web.times import TIME_ZONE_COOKIE, Clock, zone_of
 
 SHOWS: Final[dict[str, tuple[State, ...]]] = {
     "open": ("open",),
@@ -36,65 +35,24 @@ SHOWS: Final[dict[str, tuple[State, ...]]] = {
     "unsettled": ("uncertain", "failed"),
 }
 QUEUE_LINES: Final = 80
-_FOR_EVER: Final = "public, max-age=31536000, immutable"
 
 router = APIRouter(include_in_schema=False)
 
 
 def mount(api: FastAPI, context: Context[Config]) -> None:
     """Add the pages to the application."""
-    api.state.pages = context
+    api.state.pages = Pages(SITE, CATALOGUES, context.db)
+    api.include_router(everywhere)
     api.include_router(router)
-
-
-def _context(request: Request) -> Context[Config]:
-    return request.app.state.pages
 
 
 MaybeSession = Annotated[Session | None, Depends(who)]
 
 
-def _speech(request: Request) -> Speech:
-    return speech(reader_language(request))
-
-
-def _html(request: Request, template: str, status: int = 200, *, frame: str = "", **values: Any) -> HTMLResponse:
-    say = _speech(request)
-    page = rendering.render(template, s=say, t=say.t, lang=say.language, **values)
-    return HTMLResponse(page, status, headers=rendering.headers(frame))
-
-
-def _to_sign_in(request: Request) -> Response:
-    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(sign_in_page(asked), 303)
-
-
-@router.get("/assets/{fingerprint}/{name}")
-async def asset(fingerprint: str, name: str) -> Response:
-    """A script or style. Its address changes with its content."""
-    content = rendering.assets().get(name)
-    if content is None or fingerprint != rendering.fingerprint():
-        return Response(status_code=404)
-    kind = rendering.TYPES[PurePosixPath(name).suffix]
-    return Response(content, media_type=kind, headers={"cache-control": _FOR_EVER, "x-content-type-options": "nosniff"})
-
-
-@router.get("/sign-in")
-async def sign_in(request: Request, why: str = "", next: str = "/") -> Response:  # noqa: A002 - its name in the address
-    """Where to sign in; and why the last attempt did not succeed."""
-    signing = signing_of(request)
-    is_local = signing.settings.local_sign_in
-    people = await pages.people(_context(request).db) if is_local else ()
-    return _html(
-        request, "sign_in.html", STATUS.get(why, 200), is_local=is_local, has_provider=signing.provider is not None,
-        people=people, why=why if why in STATUS else "", back=inside(next), start=start_page(next),
-    )  # fmt: skip
-
-
 @router.get("/")
 async def home(request: Request, session: MaybeSession, item: UUID | None = None, show: str = "open") -> Response:
     """In the local profile the customers' phone beside the approvals; elsewhere the approvals."""
-    config = _context(request).config
+    config = desk_of(request).config
     if config.profile != "local" or not config.phone_url:
         return RedirectResponse("/approvals", 303)
     return await _desk(request, session, item, show, phone_url=config.phone_url)
@@ -114,13 +72,13 @@ async def _desk(
     request: Request, session: Session | None, chosen: UUID | None, show: str, *, phone_url: str = ""
 ) -> Response:
     if session is None:
-        return _to_sign_in(request)
+        return to_sign_in(request)
     show = show if show in SHOWS else "open"
     rail = await _rail(request, session, show, chosen)
     first = chosen or (rail["items"][0].id if rail["items"] else None)
     item = await _item(request, session, first, None) if first else {"item": None}
     is_missing = chosen is not None and item["item"] is None
-    return _html(
+    return pages_of(request).html(
         request, "desk.html", 404 if is_missing else 200, frame=_origin(phone_url), **rail | item | {"chosen": first},
         session=session, phone_url=phone_url, is_missing=is_missing,
         home="/" if phone_url else "/approvals",
@@ -135,7 +93,7 @@ async def queue_part(
     if session is None:
         return Response(status_code=401)
     rail = await _rail(request, session, show if show in SHOWS else "open", chosen)
-    return _html(request, "parts/rail.html", session=session, home="/approvals", **rail)
+    return pages_of(request).html(request, "parts/rail.html", session=session, home="/approvals", **rail)
 
 
 @router.get("/parts/items/{obligation_id}")
@@ -147,11 +105,14 @@ async def item_part(
         return Response(status_code=401)
     item = await _item(request, session, obligation_id, seen)
     is_missing = item["item"] is None
-    return _html(request, "parts/item.html", 404 if is_missing else 200, session=session, is_missing=is_missing, **item)
+    status = 404 if is_missing else 200
+    return pages_of(request).html(
+        request, "parts/item.html", status, session=session, is_missing=is_missing, **item
+    )  # fmt: skip
 
 
 def _clock(request: Request, now: Any) -> Clock:
-    return Clock(now, zone_of(request.cookies.get(TIME_ZONE_COOKIE, "")), _speech(request).language)
+    return Clock(now, zone_of(request.cookies.get(TIME_ZONE_COOKIE, "")), pages_of(request).speech(request).language)
 
 
 async def _rail(request: Request, session: Session, show: str, chosen: UUID | None) -> dict[str, Any]:
@@ -176,7 +137,7 @@ async def _item(request: Request, session: Session, obligation_id: UUID, seen: i
         clock = _clock(request, await unit.tx.now())
     if item is None:
         return {"item": None, "clock": clock}
-    say = _speech(request)
+    say = pages_of(request).speech(request)
     return {
         "item": item, "clock": clock, "showing": showing, "texts": texts, "policy": desk.policy,
         "banners": showing.banners(item, say, clock, session.person.email),

@@ -6,10 +6,10 @@ from services.approval.facts import UNDECIDED, Banner
 from services.approval.filing import body_limit
 from services.approval.problems import document
 from services.approval.store.views import ActionView, AlertView, Item, QueueItem, VersionView
-from services.approval.web import texts
-from services.approval.web.texts import Segment
-from services.approval.web.times import Clock
 from services.approval.web.words import Speech
+from shared.web import texts
+from shared.web.texts import Segment
+from shared.web.times import Clock
 
 Tone = Literal["info", "warn", "bad", "ok", ""]
 CLOSING_MINUTES: Final = 30

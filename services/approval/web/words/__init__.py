@@ -1,39 +1,14 @@
-"""The words of the pages, a catalogue a language. Codes of gates and banners are worded here, never shown bare."""
+"""The words of these pages, a catalogue a language. Codes of gates and banners are worded here, never shown bare."""
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from services.approval.web.words import en, es, pt_br
+from shared.web.speech import FOR_SCRIPTS, Catalogues, Speech, with_words
 
-CATALOGUES: Final[Mapping[str, Mapping[str, str]]] = {"pt-BR": pt_br.WORDS, "en": en.WORDS, "es": es.WORDS}
-FOR_SCRIPTS: Final = "js."
+__all__ = ["CATALOGUES", "FOR_SCRIPTS", "Speech", "speech"]
 
-
-class Speech(NamedTuple):
-    """A language, and how to say things in it."""
-
-    language: str
-    words: Mapping[str, str]
-
-    def t(self, key: str, **values: object) -> str:
-        """The words of a key, with its values in place.
-
-        Raises:
-            KeyError: no such key: a mistake in a page, found by its tests.
-        """
-        text = self.words[key]
-        return text.format_map(values) if values else text
-
-    def code(self, group: str, code: str) -> str:
-        """A code in words; one that nobody has worded yet is shown as it is, readable."""
-        return self.words.get(f"{group}.{code}") or code.replace("_", " ")
-
-    def for_scripts(self) -> dict[str, str]:
-        return {key.removeprefix(FOR_SCRIPTS): text for key, text in self.words.items() if key.startswith(FOR_SCRIPTS)}
+CATALOGUES: Final[Catalogues] = with_words({"pt-BR": pt_br.WORDS, "en": en.WORDS, "es": es.WORDS})
 
 
 def speech(language: str) -> Speech:
     return Speech(language, CATALOGUES[language])
-
-
-Say = Callable[..., str]
