@@ -65,7 +65,9 @@ def _ports(first: int) -> Ports:
     if first == Ports().approval:
         return Ports()
     health = {service: first + 21 + index for index, service in enumerate(SERVICES)}
-    return Ports(approval=first, ingest=first + 10, phone=first + 11, model=first + 12, health=health)
+    return Ports(
+        approval=first, ingest=first + 10, phone=first + 11, model=first + 12, gates=first + 13, health=health
+    )  # fmt: skip
 
 
 def _forget(home: Path) -> None:
@@ -75,6 +77,7 @@ def _forget(home: Path) -> None:
 
 def _welcome(layout: Layout, console: Console, seconds: float) -> None:
     console.print(f"\n[bold]Chancela[/] is up after {seconds:.1f} s: [bold]{layout.approval_url}[/]")
+    console.print(f"What the gates veto, and their rules: [bold]{layout.gates_url}[/]")
     console.print("Write on the phone, approve with the key [bold]a[/]. Ctrl-C stops everything.\n")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         webbrowser.open(layout.approval_url)

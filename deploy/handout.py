@@ -15,7 +15,7 @@ from deploy.keys import Login, create_keys, login_in_use, nats_users, read_key, 
 
 SUPERUSER = "postgres"
 SEALERS = ("approval", "guardrails", "delivery")
-WITH_PAGES = ("approval",)
+WITH_PAGES = ("approval", "guardrails")
 """Who also speaks to the database as `<service>_web`, one tenant at a time."""
 OWN_KEYS = {"ingest": {"waha_hmac": "waha.hmac"}, "delivery": {"seal_ring": "seal-ring.json", "waha_api": "waha.api"}}
 

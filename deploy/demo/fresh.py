@@ -21,8 +21,8 @@ FAST_POSTGRES = {"fsync": "off", "synchronous_commit": "off", "full_page_writes"
 def free_ports() -> Ports:
     """Ports that stay a service's own while it is restarted: below those that outgoing connections are given."""
     found = _untaken()
-    approval, ingest, phone, model = (next(found) for _ in range(4))
-    return Ports(approval, ingest, phone, model, health={service: next(found) for service in SERVICES})
+    approval, ingest, phone, model, gates = (next(found) for _ in range(5))
+    return Ports(approval, ingest, phone, model, gates, health={service: next(found) for service in SERVICES})
 
 
 def _untaken() -> Iterator[int]:

@@ -56,6 +56,7 @@ class Ports:
     ingest: int = 8090
     phone: int = 8091
     model: int = 8092
+    gates: int = 8093
     health: Mapping[str, int] = field(
         default_factory=lambda: {service: 8101 + index for index, service in enumerate(SERVICES)}
     )
@@ -67,7 +68,13 @@ class Ports:
         return msgspec.json.decode(file.read_bytes(), type=cls) if file.exists() else cls()
 
     def named(self) -> dict[str, int]:
-        flat = {"approval": self.approval, "ingest": self.ingest, "phone": self.phone, "model": self.model}
+        flat = {
+            "approval": self.approval,
+            "ingest": self.ingest,
+            "phone": self.phone,
+            "model": self.model,
+            "gates": self.gates,
+        }
         return flat | {f"health of {service}": port for service, port in self.health.items()}
 
 
@@ -106,6 +113,10 @@ class Layout:
         return f"http://localhost:{self.ports.phone}"
 
     @property
+    def gates_url(self) -> str:
+        return f"http://localhost:{self.ports.gates}/gates"
+
+    @property
     def webhook_url(self) -> str:
         return f"{self.ingest_url}/webhooks/waha/{CHANNEL_SLUG}"
 
@@ -132,7 +143,8 @@ class Layout:
         }
         self._write("delivery.channels.json", [sender])
         self._write("guardrails.rules.json", [{"tenant": str(TENANT), "rules": self.rules}])
-        self._write("approval.people.json", [{**person, "tenant": str(TENANT)} for person in PEOPLE])
+        for service in ("approval", "guardrails"):
+            self._write(f"{service}.people.json", [{**person, "tenant": str(TENANT)} for person in PEOPLE])
 
     def _write(self, name: str, content: Any) -> None:
         (self.config / name).write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2))
@@ -174,6 +186,11 @@ class Layout:
                 "KNOWLEDGE_TENANT": str(TENANT),
             },
             "guardrails": {
+                "HTTP_HOST": "127.0.0.1",
+                "HTTP_PORT": str(self.ports.gates),
+                "PROFILE": "local",
+                "LOCAL_SIGN_IN": "true",
+                "PEOPLE_FILE": str(config / "guardrails.people.json"),
                 "SEAL_KEY_FILE": str(keys / "guardrails.seal"),
                 "CHANNELS_FILE": str(config / "guardrails.channels.json"),
                 "RULES_FILE": str(config / "guardrails.rules.json"),

@@ -1,10 +1,10 @@
 """Settings of guardrails."""
 
-from shared.config import BusConfig
+from shared.web.settings import PagesConfig
 
 
-class Config(BusConfig, frozen=True, kw_only=True):
-    """What guardrails needs beside the bus."""
+class Config(PagesConfig, frozen=True, kw_only=True):
+    """What guardrails needs beside the bus and the sign-in to its pages."""
 
     seal_key: str
     """Private key that seals clearances (JSON of `shared.seal.SigningKey`)."""

@@ -19,10 +19,12 @@ FAILURES = Counter(
     "chancela_gate_failures_total", "Facts that were missing or gates that crashed.", ["gate", "cause", "disposition"]
 )
 LEAKS = Counter("chancela_leaks_total", "Internal words caught before they left.", ["category"])
+DISPUTES = Counter("chancela_veto_disputes_total", "Vetoes that a person called wrong.", ["gate"])
 DISPATCHES = Counter("chancela_dispatches_total", "Approved texts at the last gate.", ["result"])
 
 for _gate in CHAIN:
     MODE.labels(_gate.name, "enforce").set(1)
+    DISPUTES.labels(_gate.name)
     for _phase in Phase:
         SECONDS.labels(_gate.name, _phase.value)
         for _outcome in Outcome:

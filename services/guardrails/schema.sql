@@ -15,8 +15,13 @@ create table channel (
 -- The tenant's rules, by version; the newest is in force. Promise table, disclosure texts, allow-list, people, hours.
 create table rules (
   tenant     uuid        not null,
-  version    integer     not null,
+  version    integer     not null check (version > 0),
   rules      jsonb       not null,
+  -- who saved it, and why; nobody: it came with the file of the first start
+  author     text        not null default '',
+  reason     text        not null default '' check (author = '' or reason <> ''),
+  -- the earlier version whose content it repeats
+  repeats    integer     check (repeats < version),
   created_at timestamptz not null default now(),
   primary key (tenant, version)
 );
@@ -24,6 +29,7 @@ create table rules (
 create table contact (
   contact_id      uuid        primary key,
   tenant          uuid        not null,
+  name            text        not null default '',
   consent         text        not null default 'none',
   opted_out_at    timestamptz,
   paused_at       timestamptz,
@@ -112,3 +118,60 @@ create table quota (
   state       text    not null check (state in ('reserved', 'confirmed', 'released'))
 );
 create index quota_of_day on quota (channel_id, day) where state <> 'released';
+
+-- ------------------------------------------------------------------------------------------------------ people's pages
+
+alter table person add check (roles <@ array['approver', 'viewer', 'auditor', 'administrator']);
+
+-- The register shows the newest wish first.
+create index contact_by_wish on contact
+  (tenant, coalesce(opted_out_at, erasure_asked_at, paused_at, timestamptz '1970-01-01 00:00:00+00') desc, contact_id desc);
+
+-- What became of a contact's wish: the proof of it, kept as it happened.
+create table consent_history (
+  entry_id   bigint      generated always as identity primary key,
+  tenant     uuid        not null,
+  contact_id uuid        not null,
+  state      text        not null
+    check (state in ('opted_out', 'opted_in', 'paused', 'erasure_requested', 'merged')),
+  -- the message that said so, where one did; of a merge, the contact that was merged into this one
+  cause_id   uuid,
+  at         timestamptz not null
+);
+create index consent_history_of on consent_history (contact_id, entry_id);
+
+-- A person says that a veto was wrong. It outlives the run, so it repeats what was vetoed.
+create table dispute (
+  dispute_id bigint      generated always as identity primary key,
+  tenant     uuid        not null,
+  run_id     uuid        not null,
+  gate       text        not null,
+  code       text        not null,
+  author     text        not null,
+  reason     text        not null check (reason <> ''),
+  at         timestamptz not null default clock_timestamp(),
+  unique (run_id, gate, author)
+);
+create index dispute_recent on dispute (tenant, dispute_id desc);
+
+-- Everything that a person changed here: who, when, what.
+create table act (
+  act_id  bigint      generated always as identity primary key,
+  tenant  uuid        not null,
+  author  text        not null check (author <> ''),
+  what    text        not null check (what in ('rules_saved', 'rules_restored', 'veto_disputed')),
+  -- a version of the rules, or a run
+  subject text        not null,
+  reason  text        not null check (reason <> ''),
+  at      timestamptz not null default clock_timestamp()
+);
+create index act_recent on act (tenant, act_id desc);
+
+create function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+end $$;
+create trigger rules_laws   before update or delete on rules           for each row execute function refuse_change();
+create trigger consent_laws before update or delete on consent_history for each row execute function refuse_change();
+create trigger dispute_laws before update or delete on dispute         for each row execute function refuse_change();
+create trigger act_laws     before update or delete on act             for each row execute function refuse_change();

@@ -19,6 +19,8 @@ from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
 from services.guardrails.facts import Facts
 from services.guardrails.gate import Gate, Phase, Verdict
+from services.guardrails.http import app
+from services.guardrails.people import RIGHTS
 from services.guardrails.reviewing import asking
 from services.guardrails.rules import TenantRules
 from shared import seal
@@ -34,9 +36,12 @@ from shared.bus import (
     Timer,
     no_facts,
 )
+from shared.config import ConfigError
 from shared.ids import derived_id
 from shared.retention import Class
 from shared.runtime import Context, Service
+from shared.web.people_file import take_people
+from shared.web.store import ENDED_SESSIONS
 
 SESSION_RETRY = timedelta(seconds=10)
 CATCHING_UP = timedelta(seconds=0.3)
@@ -339,7 +344,7 @@ def _wish(
         cause_message_id=message.message_id,
         at=now,
     )
-    return Effects(writes=[store.consent(change)], says=[change])
+    return Effects(writes=store.consent(change), says=[change])
 
 
 def on_revision(heard: Heard[m.MessageRevoked | m.PhoneReplied], _: None) -> Effects:
@@ -450,7 +455,15 @@ def handlers(config: Config, classifier: Classifier | None = None) -> Handlers:
 
 
 async def start(context: Context[Config]) -> None:
-    """Bring channels and first rules from their files into tables."""
+    """Bring channels and first rules from their files into tables; in the local profile, people too.
+
+    Raises:
+        ConfigError: pages cannot be served with these settings.
+    """
+    if context.web_db is None:
+        raise ConfigError("CHANCELA_DATABASE_WEB_URL is not set: people's requests run under the role guardrails_web")
+    if context.config.local_sign_in:
+        await take_people(context.db, Path(context.config.people_file), RIGHTS)
     channels, rules = _read_files(context.config)
     async with context.db.transaction() as tx:
         await store.load_channels(tx, channels)
@@ -465,7 +478,8 @@ def _read_files(config: Config) -> tuple[list[store.ChannelSetting], list[Tenant
 
 
 FORGETS = (
+    ENDED_SESSIONS,
     Class("review", "at", 30, "as long as the runs that rest on it"),
     Class("run", "at", 30, "verdicts are explained and judged again by a newer chain; what was sent has its seal"),
 )
-SERVICE = Service("guardrails", Config, handlers, start=start, forgets=FORGETS)
+SERVICE = Service("guardrails", Config, handlers, app=app, start=start, forgets=FORGETS)

@@ -342,12 +342,19 @@ def revision(message: m.ConversationMessage) -> Write:
 def contact_seen(message: m.ContactSeen) -> Sequence[Write]:
     """A merge tightens only: whoever asked to be left alone under another number stays left alone."""
     known = Write(
-        "insert into contact (contact_id, tenant) values ($1, $2) on conflict do nothing",
-        (message.contact_id, message.tenant),
+        """insert into contact (contact_id, tenant, name) values ($1, $2, $3) on conflict (contact_id) do update set
+             name = excluded.name where excluded.name not in ('', contact.name)""",
+        (message.contact_id, message.tenant, message.name),
     )
     if not message.merged_contact_ids:
         return (known,)
     merged = list(message.merged_contact_ids)
+    told = Write(
+        """insert into consent_history (tenant, contact_id, state, cause_id, at)
+           select $2, $1, 'merged', contact_id, clock_timestamp() from contact where contact_id = any($3)
+             and (is_blocked or coalesce(opted_out_at, paused_at, erasure_asked_at) is not null)""",
+        (message.contact_id, message.tenant, merged),
+    )
     inherited = Write(
         """update contact c set opted_out_at = coalesce(c.opted_out_at, o.opted_out_at),
              paused_at = coalesce(c.paused_at, o.paused_at), is_blocked = c.is_blocked or o.is_blocked,
@@ -358,10 +365,19 @@ def contact_seen(message: m.ContactSeen) -> Sequence[Write]:
         (message.contact_id, merged),
     )
     moved = Write("update conversation set contact_id = $1 where contact_id = any($2)", (message.contact_id, merged))
-    return (known, inherited, moved)
+    return (known, told, inherited, moved)
 
 
-def consent(change: m.ConsentChanged) -> Write:
+def consent(change: m.ConsentChanged) -> Sequence[Write]:
+    """The contact as it is now, and the register's entry."""
+    entry = Write(
+        "insert into consent_history (tenant, contact_id, state, cause_id, at) values ($1, $2, $3, $4, $5)",
+        (change.tenant, change.contact_id, change.state, change.cause_message_id, change.at),
+    )
+    return (_wish(change), entry)
+
+
+def _wish(change: m.ConsentChanged) -> Write:
     column = {"opted_out": "opted_out_at", "paused": "paused_at", "erasure_requested": "erasure_asked_at"}
     if change.state == "opted_in":
         return Write(

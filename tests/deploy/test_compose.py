@@ -88,7 +88,7 @@ def test_only_delivery_is_on_the_network_of_the_channels_and_ports_are_published
     assert [part for part in PARTS if "channels" in PARTS[part]["networks"]] == ["delivery"]
     assert COMPOSE["networks"]["inside"] == {"internal": True}
     published = [port for part in PARTS.values() for port in part.get("ports", [])]
-    assert len(published) == 2
+    assert len(published) == 3
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
@@ -118,6 +118,7 @@ def test_the_example_files_are_what_their_readers_accept() -> None:
         ("guardrails/channels.json", "services.guardrails.store", "ChannelSetting"),
         ("guardrails/rules.json", "services.guardrails.rules", "TenantRules"),
         ("approval/people.json", "shared.web.people_file", "Entry"),
+        ("guardrails/people.json", "shared.web.people_file", "Entry"),
     ):
         accepted: Any = getattr(importlib.import_module(reader), kind)
         for one in msgspec.json.decode((DEPLOY / "compose" / service).read_bytes(), type=list[Any]):

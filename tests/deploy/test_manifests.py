@@ -32,7 +32,7 @@ HTTP_STOP_SECONDS = 5.0
 """What `shared.runtime` gives requests in hand."""
 SECRETS = "/run/secrets/chancela/"
 OWN_FILES = "/etc/chancela/"
-WITH_HTTP = {"ingest", "approval"}
+WITH_HTTP = {"ingest", "approval", "guardrails"}
 EVERYBODY = {"kube-system", "nats", "postgres"}
 REACHED = {
     "ingest": EVERYBODY,
