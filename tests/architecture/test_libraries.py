@@ -17,6 +17,7 @@ DOORS = {
         "services/*/http/*.py",
         "services/*/web/*.py",
         "shared/web/cookies.py",
+        "shared/web/forms.py",
         "shared/web/pages.py",
         "shared/web/signing.py",
     ),

@@ -37,7 +37,7 @@ EVERYBODY = {"kube-system", "nats", "postgres"}
 REACHED = {
     "ingest": EVERYBODY,
     "conversador": EVERYBODY | {"models"},
-    "guardrails": EVERYBODY | {"models"},
+    "guardrails": EVERYBODY | {"models", "identity"},
     "approval": EVERYBODY | {"identity"},
     "delivery": EVERYBODY | {"channels"},
     "operator": EVERYBODY | {"models"},

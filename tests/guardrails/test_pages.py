@@ -116,6 +116,10 @@ async def test_a_run_tells_everything_and_marks_what_a_gate_found_where_it_stand
     assert 'data-gate="internal_vocabulary" data-verdict="veto"' in page
     assert "Asked of the agent" in page
     assert "the allowed terms" in page
+    facts = page.split('data-semantic-id="facts"')[1]
+    assert "hours of outreach: 08:00-20:00" in facts
+    assert "blocked: no" in facts
+    assert "lowest price, in cents: 5000" in facts
 
 
 async def test_a_text_that_a_gate_changed_is_shown_as_it_was_judged(bench_of: BenchFactory) -> None:

@@ -94,10 +94,11 @@ async def _run(
         others = await looking.runs_of_draft(tx, found.draft_id)
         disputes = await looking.disputes_of(tx, run_id)
     body = showing.judged_text(found)
+    facts = showing.facts_used(found, pages_of(request).speech(request), asking.clock_of(request))
     mine = {one.gate for one in disputes if one.author == session.person.email}
     return page(
         request, session, "run.html", status, run=found, body=body, pieces=showing.pieces(body, found.verdicts),
-        facts=showing.facts_used(found), others=[one for one in others if one.run_id != run_id], disputes=disputes,
+        facts=facts, others=[one for one in others if one.run_id != run_id], disputes=disputes,
         disputable=[one for one in showing.vetoes(found) if one.gate not in mine], tone=showing.TONE,
         typed=typed, chosen=gate, fault=fault, limit=forms.REASON_LIMIT,
     )  # fmt: skip

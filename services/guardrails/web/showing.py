@@ -1,6 +1,7 @@
 """What a page says about runs and rules beyond their columns. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,7 @@ from services.guardrails.web import forms
 from shared.web import texts
 from shared.web.speech import Speech
 from shared.web.texts import Segment
+from shared.web.times import Clock
 
 TONE: Final[Mapping[str, str]] = {
     "pass": "ok", "veto": "bad", "defer": "warn", "amended": "info", "not_applicable": "", "skipped": "",
@@ -22,6 +24,9 @@ STATE_TONE: Final[Mapping[str, str]] = {
     "opted_out": "bad", "erasure_requested": "bad", "anonymised": "bad", "blocked": "bad", "paused": "warn",
     "merged": "info", "opted_in": "ok", "reachable": "ok",
 }  # fmt: skip
+
+KIND: Final = "type"
+"""The tag of a fact's form; no part of the fact."""
 
 
 class Piece(NamedTuple):
@@ -48,10 +53,10 @@ class Change(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """What a gate was told."""
+    """What a gate was told: lines of a name, where the thing has parts, and what is so."""
 
     name: str
-    value: str
+    lines: tuple[tuple[str, str], ...]
 
 
 def links(chain: Sequence[Gate]) -> list[Link]:
@@ -96,23 +101,47 @@ def vetoes(run: Run) -> list[Verdict]:
     return [one for one in run.verdicts if one.outcome is Outcome.VETO]
 
 
-def facts_used(run: Run) -> list[Fact]:
+def facts_used(run: Run, say: Speech, clock: Clock) -> list[Fact]:
     """What the gates of this run asked for, once each, in the order in which they asked."""
     names = dict.fromkeys(name for verdict in run.verdicts for name in verdict.facts_used)
-    return [Fact(name, _readable(run.facts.get(name))) for name in names]
+    return [Fact(name, tuple(_lines(run.facts.get(name), say, clock))) for name in names]
 
 
-def _readable(value: Any) -> str:
-    """JSON that a person can read: a line for each thing, no braces around it."""
+def _lines(value: Any, say: Speech, clock: Clock) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
-        return "\n".join(f"{key}: {_brief(one)}" for key, one in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
-    if isinstance(value, list):
-        return "\n".join(_brief(one) for one in value)  # pyright: ignore[reportUnknownVariableType] - JSON
-    return _brief(value)
+        for name, part in value.items():  # pyright: ignore[reportUnknownVariableType] - JSON
+            if name != KIND:
+                yield str(name), _brief(part, say, clock)  # pyright: ignore[reportUnknownArgumentType] - as above
+    elif isinstance(value, list):
+        for one in value:  # pyright: ignore[reportUnknownVariableType] - as above
+            yield "", _brief(one, say, clock)
+    elif value is not None:
+        yield "", _brief(value, say, clock)
 
 
-def _brief(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+def _brief(value: Any, say: Speech, clock: Clock) -> str:
+    if value in (None, [], {}):
+        return "—"
+    match value:
+        case bool():
+            return say.t("yes") if value else say.t("no")
+        case str():
+            return _moment(value, clock) or value
+        case {"opens": str(opens), "closes": str(closes)}:
+            return f"{opens[:5]}-{closes[:5]}"
+        case {"text": str(text)}:
+            return text
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _moment(text: str, clock: Clock) -> str:
+    """A time as the reader has it; empty for other words."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return clock.at(moment) if moment.tzinfo else ""
 
 
 def changes(before: Rules, after: Rules) -> list[Change]:
