@@ -8,12 +8,12 @@ from uuid import UUID
 
 import msgspec
 
-from services.guardrails import runs
 from services.guardrails.chain import CHAIN, CHAIN_VERSION, chain_hash
 from services.guardrails.facts import Facts
 from services.guardrails.gate import Gate, Verdict
 from services.guardrails.replaying import Change, Compared, replayed
-from services.guardrails.runs import Decision, Place, Stored, TextGone, Undecodable, Window
+from services.guardrails.store import runs
+from services.guardrails.store.runs import Decision, Place, Stored, TextGone, Undecodable, Window
 from shared.db import Database, Row
 
 BATCH = 500

@@ -15,7 +15,7 @@ from deploy.lanes import HERE, Home, Json, Url, database_url, fail, tell
 
 if TYPE_CHECKING:
     from deploy.gates_report import Report, Story
-    from services.guardrails.runs import Erased
+    from services.guardrails.store.runs import Erased
     from shared.db import Database
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def replay(  # noqa: PLR0917 - a command's options
     Example: chancela gates replay --since 7d
     """
     from deploy import gates_report  # noqa: PLC0415 - the other commands of `chancela` need no gates
-    from services.guardrails.runs import Window  # noqa: PLC0415
+    from services.guardrails.store.runs import Window  # noqa: PLC0415
 
     if chain != WORKING_TREE:
         fail(f"there is no chain {chain!r}; there is {WORKING_TREE}: check out the release that you mean", code=2)
@@ -101,7 +101,7 @@ def erase(
 
     Example: chancela gates erase 5b1c6f0e-2f43-4a7e-8d3b-6a1c2f9e4d70 --yes
     """
-    from services.guardrails import runs  # noqa: PLC0415 - as in `replay`
+    from services.guardrails.store import runs  # noqa: PLC0415 - as in `replay`
 
     whose = _id(contact, "CONTACT")
 

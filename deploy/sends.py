@@ -4,17 +4,16 @@ import asyncio
 import getpass
 import socket
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
-import msgspec
 import typer
 
 from deploy.lanes import HERE, Home, Json, Url, Who, fail, tell, with_database
 
 if TYPE_CHECKING:
     from services.delivery.by_hand import Word
+    from services.delivery.store.claims import Uncertain
     from shared.db import Database
 
 app = typer.Typer(no_args_is_help=True, help="Sends whose fate nobody knows: look, and settle by hand.")
@@ -22,24 +21,6 @@ app = typer.Typer(no_args_is_help=True, help="Sends whose fate nobody knows: loo
 LOOKS = 100
 LOOK_SECONDS = 0.15
 AT_MOST = 500
-_UNCERTAIN = """
-select decision_id, obligation_id, chat, begun_at, attempts, message_id, code, detail, absent_at
-from claim where state = 'uncertain' order by begun_at limit $1
-"""
-
-
-class Uncertain(msgspec.Struct, frozen=True):
-    """`message_id` is the id that was reserved at the channel; `absent_at`: a look-up did not find it there."""
-
-    decision_id: UUID
-    obligation_id: UUID
-    chat: str
-    begun_at: datetime
-    attempts: int
-    message_id: str | None
-    code: str
-    detail: str
-    absent_at: datetime | None
 
 
 @app.command("list")
@@ -48,10 +29,11 @@ def list_(home: Home = HERE, url: Url = "", json: Json = False) -> None:
 
     Example: chancela sends list
     """
+    from services.delivery.store import claims  # noqa: PLC0415 - the other commands of `chancela` need none of it
 
-    async def look(db: "Database") -> list[Uncertain]:
+    async def look(db: "Database") -> "list[Uncertain]":
         async with db.autocommit() as tx:
-            return [msgspec.convert(dict(row), Uncertain) for row in await tx.rows(_UNCERTAIN, AT_MOST)]
+            return await claims.uncertain(tx, AT_MOST)
 
     found = with_database("delivery", home, url, look)
     tell(json, found, lambda: [_line(one) for one in found] or ["no send is uncertain"])
@@ -81,7 +63,7 @@ def settle(  # noqa: PLR0917 - a command's options
         fail("say either --arrived ID or --not-sent", code=2)
     if not reason.strip():
         fail("--reason is empty: say what you saw, and where", code=2)
-    from services.delivery.by_hand import Word  # noqa: PLC0415 - the other commands of `chancela` need none of it
+    from services.delivery.by_hand import Word  # noqa: PLC0415 - as in `list`
 
     person = who or f"{getpass.getuser()}@{socket.gethostname()}"
     word = Word(decision_id=decision, provider_id=arrived.strip() or None, person=person, why=reason.strip())
@@ -111,13 +93,13 @@ async def _settled(db: "Database", word: "Word") -> tuple[str, str]:
     state = "uncertain"
     for _ in range(LOOKS):
         async with db.autocommit() as tx:
-            state = await tx.value("select state from claim where decision_id = $1", word.decision_id)
+            state = await claims.state_of(tx, word.decision_id)
         if state != "uncertain":
             break
         await asyncio.sleep(LOOK_SECONDS)
     return "", state
 
 
-def _line(one: Uncertain) -> str:
+def _line(one: "Uncertain") -> str:
     looked = f"  not found at {one.absent_at:%Y-%m-%d %H:%M:%S}" if one.absent_at else ""
     return f"{one.decision_id}  to {one.chat}  since {one.begun_at:%Y-%m-%d %H:%M:%S}  {one.code}: {one.detail}{looked}"

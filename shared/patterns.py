@@ -69,10 +69,6 @@ class Patterns:
         self._places = range(first, first + len(self.rules))
 
     @cached_property
-    def _whole(self) -> Any:
-        return _compiled("|".join(f"(?:{rule})" for rule in self.rules.values()))
-
-    @cached_property
     def _each(self) -> list["_Pattern"]:
         return [_Pattern(name, rule) for name, rule in self.rules.items()]
 
@@ -83,9 +79,6 @@ class Patterns:
     def present_in(self, text: str) -> list[str]:
         """Names of the rules that match anywhere in the text, in their order."""
         return [pattern.name for pattern, _ in self._to_search(text)]
-
-    def full_match(self, text: str) -> bool:
-        return self._whole.fullmatch(text) is not None
 
     def hits(self, text: str) -> Iterator[Hit]:
         for pattern, encoded in self._to_search(text):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from services.guardrails import judging
 from services.guardrails.chain import CHAIN, ChainResult, run
 from services.guardrails.gate import Gate, Outcome, Verdict
-from services.guardrails.runs import Stored
+from services.guardrails.store.runs import Stored
 
 RUN = "(run)"
 """In the place of a gate's name: what became of the whole draft."""

@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import contacts, judging, metrics, runs, shadow, store
+from services.guardrails import judging, metrics, shadow, store
 from services.guardrails.chain import CHAIN_VERSION, ChainResult, Cleared, Deferred, Vetoed, chain_hash
 from services.guardrails.classifier import Classifier
 from services.guardrails.config import Config
@@ -21,6 +21,7 @@ from services.guardrails.facts import Draft, Facts
 from services.guardrails.gate import Gate, Phase, Verdict
 from services.guardrails.reviewing import asking
 from services.guardrails.rules import TenantRules
+from services.guardrails.store import contacts, runs
 from services.guardrails.words import Judged
 from shared import seal
 from shared.bus import (

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from services.guardrails.chain import CHAIN, run
 from services.guardrails.facts import Draft, Facts, PromiseReview, ReviewedPromise, Unknown
 from services.guardrails.gate import Phase
-from services.guardrails.runs import Record, keep
+from services.guardrails.store.runs import Record, keep
 from services.guardrails.words import Judged
 from shared.db import Tx
 

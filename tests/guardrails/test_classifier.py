@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from contracts import messages as m
-from services.guardrails import classifier, reviewing, service
+from services.guardrails import classifier, service
 from services.guardrails.classifier import Classifier
 from services.guardrails.facts import Evidence, EvidenceKind, PromiseReview, Unknown
+from services.guardrails.store import reviews
 from tests.conversador.model_servers import Reply, ScriptedModel, completion, fails, says, serving
 from tests.guardrails.world import (
     TENANT,
@@ -177,8 +178,8 @@ async def test_cited_evidence_supports(reader: Classifier, model: ScriptedModel)
 async def test_another_model_reads_anew(reader: Classifier) -> None:
     other = Classifier(config(classifier_base_url="http://127.0.0.1:9/v1", classifier_model="other"))
     await other.close()
-    question = reviewing.Question(TENANT, PLAIN, ())
-    assert reviewing.key_of(question, reader.version) != reviewing.key_of(question, other.version)
+    question = reviews.Question(TENANT, PLAIN, ())
+    assert reviews.key_of(question, reader.version) != reviews.key_of(question, other.version)
 
 
 async def test_no_classifier_asks_nobody(bench_of: BenchFactory, model: ScriptedModel) -> None:

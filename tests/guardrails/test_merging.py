@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from contracts import messages as m
-from services.guardrails import contacts
+from services.guardrails.store import contacts
 from tests.guardrails.world import (
     CHANNEL,
     CONTACT,

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from deploy import gates_report
-from services.guardrails import judging, runs
+from services.guardrails import judging
 from services.guardrails.facts import Unknown
-from services.guardrails.runs import Record, Stored, TextGone
+from services.guardrails.store import runs
+from services.guardrails.store.runs import Record, Stored, TextGone
 from shared.db import Database
 from shared.migrate import BASELINE, migrate
 from tests.guardrails.kept import CHANNEL, TENANT, keep_all, records, sent

@@ -14,14 +14,14 @@ from typer.testing import CliRunner, Result
 
 from deploy import gates_report
 from deploy.cli import app
-from services.guardrails import runs
 from services.guardrails.chain import CHAIN
 from services.guardrails.examples import NOON
 from services.guardrails.facts import Draft, Facts, PromiseReview, Unknown
 from services.guardrails.gate import Gate, OnMissing, Phase, Span, Verdict, defer, passed, veto
-from services.guardrails.reviewing import Question, remembered
-from services.guardrails.runs import Record, Window
 from services.guardrails.service import SERVICE
+from services.guardrails.store import runs
+from services.guardrails.store.reviews import Question, remembered
+from services.guardrails.store.runs import Record, Window
 from services.guardrails.words import Judged
 from shared.db import Database
 from shared.retention import forget_all

@@ -6,7 +6,7 @@ import pytest
 from services.guardrails import words
 from services.guardrails.facts import Unknown
 from services.guardrails.gate import Outcome, Span, Verdict
-from services.guardrails.runs import Record
+from services.guardrails.store.runs import Record
 from services.guardrails.words import FAILED, Judged, apart, together
 from tests.guardrails.kept import records
 

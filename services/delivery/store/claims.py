@@ -80,6 +80,34 @@ async def _waiting(tx: Tx, column: str, value: UUID) -> list[Claim]:
     return [_claim(row) for row in rows]
 
 
+class Uncertain(msgspec.Struct, frozen=True):
+    """`message_id` is the id that was reserved at the channel; `absent_at`: a look-up did not find it there."""
+
+    decision_id: UUID
+    obligation_id: UUID
+    chat: str
+    begun_at: datetime
+    attempts: int
+    message_id: str | None
+    code: str
+    detail: str
+    absent_at: datetime | None
+
+
+async def uncertain(tx: Tx, limit: int) -> list[Uncertain]:
+    """The oldest first."""
+    columns = ", ".join(Uncertain.__struct_fields__)
+    rows = await tx.rows(
+        f"select {columns} from claim where state = 'uncertain' order by begun_at limit $1",  # noqa: S608 - names of a struct
+        limit,
+    )
+    return [msgspec.convert(dict(row), Uncertain) for row in rows]
+
+
+async def state_of(tx: Tx, decision_id: UUID) -> str:
+    return await tx.value("select state from claim where decision_id = $1", decision_id)
+
+
 async def count_uncertain(tx: Tx) -> int:
     return await tx.value("select count(*) from claim where state = 'uncertain'")
 

@@ -1,4 +1,4 @@
-"""The SQL of guardrails, but for who may be written to (`contacts.py`): facts in, rows out."""
+"""The only SQL of guardrails: facts in, rows out. Who may be written to, runs and readings have files of their own."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from contracts import messages as m
-from services.guardrails import contacts, reviewing
 from services.guardrails.facts import (
     ChannelRules,
     Consent,
@@ -21,8 +20,9 @@ from services.guardrails.facts import (
     SenderNumber,
     Unknown,
 )
-from services.guardrails.reviewing import Question
 from services.guardrails.rules import CATALOGUE, Rules, TenantRules
+from services.guardrails.store import contacts, reviews
+from services.guardrails.store.reviews import Question
 from shared.bus import Heard, Job
 from shared.db import Row, Tx, Write
 
@@ -119,7 +119,7 @@ async def facts_of(tx: Tx, draft: Any, now: datetime, classifier: str) -> Known:
         has_open_case=conversation is not None and conversation["open_case"] is not None,
         promise_table=rules.promise_table,
         evidence=evidence,
-        promise_review=await reviewing.reading(tx, Question(draft.tenant, draft.body, evidence), classifier),
+        promise_review=await reviews.reading(tx, Question(draft.tenant, draft.body, evidence), classifier),
         recent_outbound=tuple(row["body"] for row in recent),
         operations=CATALOGUE,
         allowed_terms=rules.allowed_terms,
@@ -236,7 +236,7 @@ def _unread(known: Known, why: str) -> Known:
 
 def is_unread(facts: Facts) -> bool:
     """Whether there is a classifier, and it was not asked about this text."""
-    return facts.promise_review is reviewing.UNREAD
+    return facts.promise_review is reviews.UNREAD
 
 
 async def question_of_draft(_tx: Tx, job: Job) -> Question:

@@ -16,7 +16,7 @@ from services.guardrails import judging, words
 from services.guardrails.chain import CHAIN_VERSION, ChainResult, chain_hash
 from services.guardrails.facts import Draft, Facts
 from services.guardrails.gate import Phase, Verdict
-from services.guardrails.reviewing import Question, key_of
+from services.guardrails.store.reviews import Question, key_of
 from services.guardrails.words import Judged
 from shared.db import Row, Tx, Write
 from shared.ids import derived_id
